@@ -1,0 +1,64 @@
+"""Reliable soft labels with honest uncertainty from few, noisy votes.
+
+Public names are loaded when first used, so that ``import softspread`` stays quick.
+"""
+
+from importlib import import_module
+from importlib.metadata import version as _version
+from typing import TYPE_CHECKING, Any
+
+__version__ = _version("softspread")
+
+_HOMES = {
+    "ProbabilisticLabelSpreading": "estimators",
+    "VoteHistogram": "baselines",
+    "GaussianKernelRegression": "baselines",
+    "KNeighborsVotes": "baselines",
+    "Votes": "votes",
+    "Graph": "graph",
+    "knn_graph": "graph",
+    "epsilon_graph": "graph",
+    "affinity_graph": "graph",
+    "save": "storage",
+    "load": "storage",
+    "metrics": "metrics",
+    "SoftspreadError": "errors",
+    "InputError": "errors",
+    "ConvergenceError": "errors",
+    "StoreError": "errors",
+    "MissingExtraError": "errors",
+    "SoftspreadWarning": "errors",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'softspread' has no attribute {name!r}")
+    home = import_module(f"softspread.{_HOMES[name]}")
+    return home if name == _HOMES[name] else getattr(home, name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
+if TYPE_CHECKING:
+    from softspread import metrics as metrics
+    from softspread.baselines import GaussianKernelRegression as GaussianKernelRegression
+    from softspread.baselines import KNeighborsVotes as KNeighborsVotes
+    from softspread.baselines import VoteHistogram as VoteHistogram
+    from softspread.errors import ConvergenceError as ConvergenceError
+    from softspread.errors import InputError as InputError
+    from softspread.errors import MissingExtraError as MissingExtraError
+    from softspread.errors import SoftspreadError as SoftspreadError
+    from softspread.errors import SoftspreadWarning as SoftspreadWarning
+    from softspread.errors import StoreError as StoreError
+    from softspread.estimators import ProbabilisticLabelSpreading as ProbabilisticLabelSpreading
+    from softspread.graph import Graph as Graph
+    from softspread.graph import affinity_graph as affinity_graph
+    from softspread.graph import epsilon_graph as epsilon_graph
+    from softspread.graph import knn_graph as knn_graph
+    from softspread.storage import load as load
+    from softspread.storage import save as save
+    from softspread.votes import Votes as Votes

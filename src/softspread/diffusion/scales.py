@@ -1,0 +1,215 @@
+"""Stage 1: how large is a profile before it is scaled?
+
+    s_q = max_i M_iq ("peak"),  M_qq ("source"),  1 ("none"),   M = (I - alpha S)^-1        theory: [scale]
+
+A small local solve per distinct voted item gives x with residual r = e_q - (I - alpha S) x; then
+
+    M_qq = x_q + x.r + r.M r,   |r|^2 / (1 + alpha) <= r.M r <= |r|^2 / (1 - alpha)          theory: [scale certificate]
+
+so that a loose solve gives a tight scale with a proven bound. What is left of r.M r is nearly the same multiple of |r|^2 for
+all items of a graph: fitted on a fixed sample of items it makes the scale several times better still, as an estimate. The
+sample depends on the graph alone, never on the votes, so the scale of an item is the same in any order of votes.
+"""
+
+import threading
+
+import numpy as np
+
+from softspread import _kernels
+from softspread.data import FloatArray, IntArray, ScaleReport
+from softspread.diffusion.solver import MOST_COLUMNS, Solver
+from softspread.graph.operator import Graph
+from softspread.parallel import Workers, progress_bar
+
+SCALINGS = ("peak", "source", "none")
+SCALE_MODES = ("calibrated", "certified")
+CALIBRATION_ITEMS = 32
+CALIBRATION_FACTOR = 1e-3  # how much tighter the sample is solved
+CHUNK = 128  # seeds per task: long enough to hide the hand-over, short enough to balance
+LOCAL_ROWS = 20_000  # a local set larger than this is no longer local
+LOCAL_SHARE = 0.2  # of all items: where local sets are larger than this, 16 whole-graph solves at once are cheaper
+GLOBAL_DELTA = 0.1  # whole-graph solves have no fitted remainder, so they aim for a share of delta; steps grow only with its logarithm
+SMALLEST_DELTA = 1e-9  # below, rounding in the local solves is no longer negligible
+
+
+class ScaleFinder:
+    """Scales of items of one graph at one alpha; each is computed once and kept."""
+
+    def __init__(
+        self, graph: Graph, alpha: float, scaling: str, mode: str, delta: float, solver: Solver, workers: Workers
+    ) -> None:
+        self.graph, self.alpha, self.scaling, self.mode = graph, alpha, scaling, mode
+        self.delta = max(delta, SMALLEST_DELTA)
+        self._solver, self._workers = solver, workers
+        # In the random-walk form M_iq / M_qq <= alpha < 1: the seed is always the peak.
+        self._want_peak = scaling == "peak" and graph.normalization == "symmetric"
+        self._known = np.full(graph.n_items, np.nan)
+        self._certified = np.zeros(graph.n_items)
+        self._max_degree = float(graph.inner_degrees.max(initial=0.0))
+        self._scratch = threading.local()
+        self._sample: tuple[IntArray, FloatArray] | None = None
+        self._remainder: tuple[float, float] | None = None  # fitted multiple, largest error on the sample
+        self._global_solves = 0
+
+    @property
+    def exact(self) -> bool:
+        """True where one dense factor gives every scale exactly."""
+        return self._solver.name == "dense"
+
+    def scales(self, rows: IntArray, show: bool = False) -> FloatArray:
+        """The scale of each (inner) row; new ones are computed and kept."""
+        if self.scaling == "none" or self.alpha == 0.0:
+            return np.ones(len(rows))
+        new = np.unique(rows[np.isnan(self._known[rows])])
+        if len(new) and (self.exact or not self._is_local()):
+            self._keep(new, *self._solve_globally(new, show))
+        elif len(new):
+            self._find_locally(new, show)
+        return self._known[rows]
+
+    def report(self) -> ScaleReport:
+        """How well all scales asked for so far are known."""
+        if self.scaling == "none" or self.alpha == 0.0:
+            return ScaleReport("none", 0.0, 0.0)
+        known = ~np.isnan(self._known)
+        certified = float(self._certified[known].max(initial=0.0))
+        if self.exact:
+            return ScaleReport("exact", certified, certified)
+        estimated = certified if self._remainder is None else min(certified, self._remainder[1])
+        return ScaleReport(self.mode, certified, estimated, self._global_solves)
+
+    def state(self) -> dict[str, FloatArray]:
+        """What must be saved so that a loaded finder gives the same scales."""
+        known = np.flatnonzero(~np.isnan(self._known))
+        return {"rows": known.astype(np.float64), "scales": self._known[known], "certified": self._certified[known]}
+
+    def restore(self, state: dict[str, FloatArray]) -> None:
+        """The inverse of :meth:`state`."""
+        rows = state["rows"].astype(np.int64)
+        self._known[rows] = state["scales"]
+        self._certified[rows] = state["certified"]
+
+    def _find_locally(self, rows: IntArray, show: bool) -> None:
+        alpha = self.alpha
+        found = self._local_solves(rows, self.delta, show)
+        value, squares, runner_up, failed = found[:, 0], found[:, 1], found[:, 2], found[:, 4] > 0
+        lowest, highest = value + squares / (1 + alpha), value + squares / (1 - alpha)
+        if self.mode == "calibrated":
+            estimate = value + self._calibrate()[0] * squares
+        else:
+            estimate = 0.5 * (lowest + highest)
+        own = np.clip(estimate, lowest, highest)
+        error = np.maximum(highest - own, own - lowest)
+        reach = np.sqrt(squares / ((1 - alpha) * (1 - alpha * alpha)))
+        scale = np.maximum(own, runner_up)
+        error = np.where(runner_up > 0, np.maximum(error, reach), error)
+        if failed.any():
+            scale[failed], error[failed] = self._solve_globally(rows[failed], show)
+        self._keep(rows, scale, error)
+
+    def _keep(self, rows: IntArray, scale: FloatArray, error: FloatArray) -> None:
+        self._known[rows] = scale
+        self._certified[rows] = error / scale
+
+    def _solved_sample(self) -> tuple[IntArray, FloatArray]:
+        """A fixed sample of items with neighbours, and their local solves."""
+        if self._sample is None:
+            tied = np.flatnonzero(self.graph.inner_degrees > 0)
+            rows = tied[np.linspace(0, len(tied) - 1, min(len(tied), CALIBRATION_ITEMS)).astype(np.int64)]
+            self._sample = rows, self._local_solves(rows, self.delta)
+        return self._sample
+
+    def _is_local(self) -> bool:
+        """Whether profiles stay in a small part of the graph."""
+        rows, solved = self._solved_sample()
+        return len(rows) == 0 or bool(solved[:, 3].mean() <= LOCAL_SHARE * self.graph.n_items)
+
+    def _calibrate(self) -> tuple[float, float]:
+        """The multiple k in r.M r = k |r|^2 as the median over a fixed sample, and the largest error it leaves there."""
+        if self._remainder is None:
+            sample, loose = self._solved_sample()
+            tight = self._local_solves(sample, self.delta * CALIBRATION_FACTOR)
+            truth = tight[:, 0] + tight[:, 1] / (1 - self.alpha**2)
+            good = (loose[:, 4] == 0) & (tight[:, 4] == 0) & (loose[:, 1] > 0)
+            multiples = (truth[good] - loose[good, 0]) / loose[good, 1]
+            middle = float(np.median(multiples)) if good.any() else 1 / (1 - self.alpha**2)
+            errors = np.abs(middle - multiples) * loose[good, 1] / truth[good]
+            self._remainder = (middle, float(errors.max(initial=0.0)) if good.any() else np.inf)
+        return self._remainder
+
+    def _local_solves(self, rows: IntArray, delta: float, show: bool = False) -> FloatArray:
+        graph = self.graph
+        seeds = rows.astype(np.uint32)
+        out = np.zeros((len(rows), 5))
+
+        def work(first: int) -> None:
+            part = slice(first, first + CHUNK)
+            _kernels.local_scales(
+                graph.indptr,
+                graph.indices,
+                graph.weights,
+                graph.inner_degrees,
+                self.alpha,
+                seeds[part],
+                delta,
+                self._want_peak,
+                self._max_degree,
+                self._local_work(),
+                out[part],
+            )
+
+        chunks = range(0, len(rows), CHUNK)
+        with progress_bar("scales of voted items", len(rows), show) as advance:
+            for _ in self._workers.stream(work, chunks):
+                advance(min(CHUNK, len(rows)))
+        return out
+
+    def _local_work(self) -> _kernels.LocalWork:
+        """This thread's scratch memory."""
+        if not hasattr(self._scratch, "work"):
+            n = self.graph.n_items
+            rows = min(n, LOCAL_ROWS)
+            longest = int(np.diff(self.graph.indptr).max(initial=0))
+            nodes = min(n, 10 * rows) + longest
+            edges = min(self.graph.n_edges, 40 * rows + longest)
+            self._scratch.work = _kernels.local_work(n, rows, nodes, edges)
+        work: _kernels.LocalWork = self._scratch.work
+        return work
+
+    def _solve_globally(self, rows: IntArray, show: bool = False) -> tuple[FloatArray, FloatArray]:
+        """Scales and the bounds of their errors from solves over the whole graph, several at once."""
+        scales, errors = np.empty(len(rows)), np.empty(len(rows))
+        with progress_bar("scales, whole graph", len(rows), show) as advance:
+            for first in range(0, len(rows), MOST_COLUMNS):
+                part = slice(first, first + MOST_COLUMNS)
+                scales[part], errors[part] = self._solve_columns(rows[part])
+                advance(len(rows[part]))
+        if not self.exact:
+            self._global_solves += len(rows)
+        return scales, errors
+
+    def _solve_columns(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """A loose solve settles M_qq to second order; only where another item may be the peak a tight one follows."""
+        alpha = self.alpha
+        delta = GLOBAL_DELTA * self.delta
+        own, bound, other, reach = self._columns_at(rows, float(np.sqrt(0.5 * delta * (1 - alpha * alpha))))
+        unclear = np.flatnonzero(other + reach > own - bound)
+        if self._want_peak and len(unclear):
+            tight = delta * float(np.sqrt((1 - alpha) * (1 - alpha * alpha)))
+            own[unclear], bound[unclear], other, reach = self._columns_at(rows[unclear], tight)
+            bound[unclear] = np.where(other > own[unclear], reach, bound[unclear])
+            own[unclear] = np.maximum(own[unclear], other)
+        return own, bound
+
+    def _columns_at(self, rows: IntArray, tol: float) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+        """M_qq and its bound, the largest other entry of M e_q and its bound, for each of a few rows q."""
+        alpha = self.alpha
+        columns = np.arange(len(rows))
+        B = np.zeros((self.graph.n_items, len(rows)))
+        B[rows, columns] = 1.0
+        solution = self._solver.solve(B, tol)
+        squares = np.einsum("ij,ij->j", solution.R, solution.R)
+        correction = np.einsum("ij,ij->j", solution.X, solution.R)
+        own = solution.X[rows, columns] + correction + squares / (1 - alpha * alpha)
+        solution.X[rows, columns] = 0.0
+        return own, squares * alpha / (1 - alpha * alpha), solution.X.max(axis=0), solution.report.bound

@@ -1,0 +1,140 @@
+"""The seam between the method and linear algebra: (I - alpha S) X = B, solved and measured.
+
+    prepare(name, graph, alpha) once  ->  .solve(B, tol) often  ->  Solution (X, R, report)        theory: [system]
+
+B and X are in the graph's inner numbering. The residual of every answer is computed from the answer itself, so a report
+never repeats what a solver believes of itself. Since |M e_i|^2 <= M_ii / (1 - alpha) and M_ii <= 1 / (1 - alpha^2), no entry of X
+is further from the truth than |r|_2 / sqrt((1 - alpha) (1 - alpha^2)), theory [entry bound].
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from softspread import _kernels
+from softspread.data import FloatArray, Solution, SolveReport
+from softspread.errors import ConvergenceError, InputError
+from softspread.graph.operator import Graph
+from softspread.parallel import Advance, Workers
+
+MOST_COLUMNS = 16  # columns that the compiled loops take at once
+MANY_ENTRIES = 200_000  # below, threads cost more than they save
+N_BLOCKS = 16  # row blocks for the threads; fixed, so that sums do not depend on the number of threads
+ROUNDING = 8 * np.finfo(np.float64).eps
+
+
+def no_progress(steps: int) -> None:
+    """Show nothing."""
+
+
+class Solver(Protocol):
+    """Prepared for one graph and one alpha."""
+
+    name: str
+
+    def solve(self, B: FloatArray, tol: float, advance: Advance = no_progress) -> Solution:
+        """X for B (n, columns) with |residual|_2 <= tol |b|_2 in every column, else :class:`ConvergenceError`."""
+        ...
+
+
+SolverFactory = Callable[[Graph, float, Workers], Solver]
+
+
+def entry_bound(alpha: float, residual_norm: float) -> float:
+    """Largest possible error of one entry for a residual of this 2-norm, theory [entry bound]."""
+    return residual_norm / float(np.sqrt((1 - alpha) * (1 - alpha * alpha)))
+
+
+def row_blocks(graph: Graph, n_columns: int) -> list[tuple[int, int]]:
+    """Row ranges with about equally many edges."""
+    n = graph.n_items
+    n_blocks = N_BLOCKS if n * n_columns >= MANY_ENTRIES else 1
+    share = np.arange(1, n_blocks) * (graph.n_edges / n_blocks)
+    cuts = [0, *np.searchsorted(graph.indptr, share).tolist(), n]
+    return [(first, last) for first, last in zip(cuts[:-1], cuts[1:], strict=True) if last > first]
+
+
+def column_groups(n_columns: int) -> list[slice]:
+    """Columns in groups that the compiled loops can take, as even as possible."""
+    n_groups = -(-n_columns // MOST_COLUMNS)
+    cuts = np.linspace(0, n_columns, n_groups + 1).round().astype(int)
+    return [slice(int(first), int(last)) for first, last in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+def apply_system(graph: Graph, alpha: float, X: FloatArray, workers: Workers) -> FloatArray:
+    """(I - alpha S) X."""
+    out = np.empty_like(X)
+    for group in column_groups(X.shape[1]):
+        part = np.ascontiguousarray(X[:, group])
+        product = np.empty_like(part)
+        width = (0,) * part.shape[1]
+
+        def work(
+            rows: tuple[int, int],
+            part: FloatArray = part,
+            product: FloatArray = product,
+            width: tuple[int, ...] = width,
+        ) -> None:
+            ignored = np.empty(len(width))
+            _kernels.apply_system(
+                graph.indptr, graph.indices, graph.weights, alpha, part, product, *rows, width, ignored
+            )
+
+        workers.run(work, row_blocks(graph, part.shape[1]))
+        out[:, group] = product
+    return out
+
+
+def relative_residual(R: FloatArray, B: FloatArray) -> float:
+    """Largest |r|_2 / |b|_2 over the columns; a zero column must have a zero residual."""
+    norms = np.linalg.norm(B, axis=0)
+    left = np.linalg.norm(R, axis=0)
+    return float((left / np.where(norms > 0, norms, 1.0)).max(initial=0.0))
+
+
+def measure(
+    graph: Graph, alpha: float, X: FloatArray, B: FloatArray, tol: float, solver: str, iterations: int, workers: Workers
+) -> Solution:
+    """Compute the residual of an answer and refuse it if it is not what was asked for."""
+    X[graph.inner_degrees == 0] = B[graph.inner_degrees == 0]  # nothing reaches or leaves an isolated item
+    R = B - apply_system(graph, alpha, X, workers)
+    residual = relative_residual(R, B)
+    if not residual <= max(tol * (1 + 1e-3), ROUNDING / (1 - alpha)):
+        raise ConvergenceError(
+            f"{solver} reached a relative residual of {residual:.1e} after {iterations} steps, asked {tol:.0e}. "
+            "Loosen tol, or pass solver='dense' (n up to about 5000) or solver='amg' (alpha close to 1)."
+        )
+    bound = entry_bound(alpha, float(np.linalg.norm(R, axis=0).max(initial=0.0)))
+    return Solution(X, R, SolveReport(solver, iterations, residual, bound))
+
+
+def prepare(name: str, graph: Graph, alpha: float, workers: Workers) -> Solver:
+    """The named solver for this graph and alpha."""
+    from softspread.diffusion import amg, cg, direct, push
+
+    table: dict[str, SolverFactory] = {
+        "dense": direct.DenseSolver,
+        "direct": direct.SparseDirectSolver,
+        "cg": cg.ConjugateGradients,
+        "push": push.PushSolver,
+        "amg": amg.MultigridSolver,
+    }
+    if name == "auto":
+        name = choose_solver(graph.n_items, alpha)
+    if name not in table:
+        raise InputError(f"solver must be 'auto' or one of {sorted(table)}, got {name!r}.")
+    return table[name](graph, alpha, workers)
+
+
+DENSE_ITEMS = 1_000  # up to here one dense factor is faster than compiled iterations, and exact
+AMG_ALPHA = 0.995  # from here multigrid beats plain conjugate gradients on a CPU
+
+
+def choose_solver(n_items: int, alpha: float) -> str:
+    """Dense for small graphs, multigrid for alpha close to 1 where installed, else conjugate gradients."""
+    from importlib.util import find_spec
+
+    if n_items <= DENSE_ITEMS:
+        return "dense"
+    return "amg" if alpha > AMG_ALPHA and find_spec("pyamg") is not None else "cg"

@@ -1,0 +1,117 @@
+"""How far soft labels are from the truth: one definition each, used everywhere. Theory: [metrics].
+
+All take (n, n_classes) arrays of probabilities, truth first.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from softspread.data import FloatArray
+from softspread.errors import InputError
+
+KL_FLOOR = 1e-10  # probabilities are clipped here, so that one zero does not make the mean infinite
+ROW_SUM = 1e-6  # how far a row may be from summing to 1
+
+
+def rmse(p_true: Any, p: Any) -> float:
+    """Root of the mean squared difference over all items and classes.
+
+    Examples
+    --------
+    >>> rmse([[1, 0], [0, 1]], [[1, 0], [0, 1]])
+    0.0
+    """
+    truth, estimate = _pair(p_true, p)
+    return float(np.sqrt(np.mean((truth - estimate) ** 2)))
+
+
+def mae(p_true: Any, p: Any) -> float:
+    """Mean absolute difference over all items and classes.
+
+    Examples
+    --------
+    >>> mae([[1, 0]], [[0.5, 0.5]])
+    0.5
+    """
+    truth, estimate = _pair(p_true, p)
+    return float(np.mean(np.abs(truth - estimate)))
+
+
+def kl_divergence(p_true: Any, p: Any) -> float:
+    """Mean over items of sum p_true ln(p_true / p); both clipped from below at 1e-10.
+
+    Examples
+    --------
+    >>> round(kl_divergence([[1, 0]], [[0.5, 0.5]]), 4)
+    0.6931
+    """
+    truth, estimate = _pair(p_true, p)
+    ratio = np.log(np.maximum(truth, KL_FLOOR)) - np.log(np.maximum(estimate, KL_FLOOR))
+    return float(np.mean(np.sum(truth * ratio, axis=1)))
+
+
+def total_variation(p_true: Any, p: Any) -> float:
+    """Mean over items of half the L1 distance.
+
+    Examples
+    --------
+    >>> total_variation([[1, 0]], [[0.5, 0.5]])
+    0.5
+    """
+    truth, estimate = _pair(p_true, p)
+    return float(np.mean(0.5 * np.abs(truth - estimate).sum(axis=1)))
+
+
+def accuracy(p_true: Any, p: Any) -> float:
+    """Share of items whose most probable class is right; where the truth has ties, any of the tied classes is.
+
+    Examples
+    --------
+    >>> accuracy([[1, 0], [0, 1]], [[0.6, 0.4], [0.7, 0.3]])
+    0.5
+    """
+    truth, estimate = _pair(p_true, p)
+    chosen = truth[np.arange(len(truth)), estimate.argmax(axis=1)]
+    return float(np.mean(chosen >= truth.max(axis=1)))
+
+
+def interval_coverage(p_true: Any, lower: Any, upper: Any) -> float:
+    """Share of entries (item and class) whose true probability lies in its interval.
+
+    Examples
+    --------
+    >>> interval_coverage([[0.3, 0.7]], [[0.2, 0.8]], [[0.4, 0.9]])
+    0.5
+    """
+    truth = _table(p_true, "p_true")
+    low, high = _table(lower, "lower"), _table(upper, "upper")
+    if not truth.shape == low.shape == high.shape:
+        raise InputError(
+            f"p_true, lower and upper must have one shape, got {truth.shape}, {low.shape} and {high.shape}."
+        )
+    if (low > high).any():
+        raise InputError("lower must not exceed upper.")
+    return float(np.mean((low <= truth) & (truth <= high)))
+
+
+def _pair(p_true: Any, p: Any) -> tuple[FloatArray, FloatArray]:
+    truth, estimate = _table(p_true, "p_true"), _table(p, "p")
+    if truth.shape != estimate.shape:
+        raise InputError(f"p_true has shape {truth.shape} but p has {estimate.shape}; they must agree.")
+    for name, table in (("p_true", truth), ("p", estimate)):
+        if (table < 0).any() or (np.abs(table.sum(axis=1) - 1) > ROW_SUM).any():
+            raise InputError(f"the rows of {name} must be probabilities: not negative, summing to 1.")
+    return truth, estimate
+
+
+def _table(values: Any, name: str) -> FloatArray:
+    try:
+        table = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a table of numbers, items by classes.") from error
+    if table.ndim != 2 or not table.size:
+        raise InputError(f"{name} must be a table, items by classes, with at least one entry; got shape {table.shape}.")
+    if not np.isfinite(table).all():
+        raise InputError(f"{name} holds NaN or infinite values.")
+    return table

@@ -1,0 +1,150 @@
+"""Save a fitted estimator to one file and load it back, without pickle.
+
+save(est, path):  parameters, votes, names, graph and mass  ->  header + arrays (see `archive`)
+"""
+
+import numbers
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from softspread.archive import pack_names, read_archive, unpack_names, write_archive
+from softspread.base import VotesEstimator
+from softspread.baselines import GaussianKernelRegression, KNeighborsVotes, VoteHistogram
+from softspread.data import AnyArray
+from softspread.errors import InputError, StoreError
+from softspread.estimators import ProbabilisticLabelSpreading
+from softspread.graph.operator import Graph
+from softspread.live import SpreadState
+from softspread.votes import VoteTable
+
+FORMAT_VERSION = 1
+_CLASSES: dict[str, type[VotesEstimator]] = {
+    cls.__name__: cls for cls in (ProbabilisticLabelSpreading, VoteHistogram, GaussianKernelRegression, KNeighborsVotes)
+}
+
+
+def save(est: VotesEstimator, path: str | Path) -> None:
+    """Write a fitted estimator to ``path``; the file appears whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from softspread import VoteHistogram
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(VoteHistogram().fit([[0.0], [1.0]], ["yes", "no"]), f"{folder}/votes.softspread")
+    ...     load(f"{folder}/votes.softspread").classes_.tolist()
+    ['no', 'yes']
+    """
+    if type(est).__name__ not in _CLASSES:
+        raise InputError(f"save takes one of {sorted(_CLASSES)}, got {type(est).__name__}.")
+    check_is_fitted(est)
+    arrays: dict[str, AnyArray] = {
+        "votes.rows": est.votes_.rows,
+        "votes.columns": est.votes_.columns,
+        "votes.weights": est.votes_.weights,
+    }
+    objects: list[str] = []
+    for name, values in (
+        ("classes", est.classes_),
+        ("item_ids", est.item_ids_),
+        ("votes.annotators", est.votes_.annotators),
+    ):
+        if values is not None:
+            arrays[name] = pack_names(_without_none(values) if name == "votes.annotators" else values)
+            if values.dtype == object:
+                objects.append(name)
+    if est.prior is not None:
+        arrays["prior"] = est.prior_
+    header: dict[str, Any] = {"class": type(est).__name__, "parameters": _plain_parameters(est), "objects": objects}
+    header["n_features_in"] = int(est.n_features_in_)
+    if hasattr(est, "feature_names_in_"):
+        header["feature_names_in"] = list(est.feature_names_in_)
+    if isinstance(est, ProbabilisticLabelSpreading):
+        _put_spreading(est, header, arrays)
+    else:
+        arrays["features"] = est._items
+    write_archive(path, "estimator", FORMAT_VERSION, header, arrays)
+
+
+def load(path: str | Path) -> VotesEstimator:
+    """Read an estimator that :func:`save` wrote; it answers and learns on as if it had never left memory."""
+    header, arrays = read_archive(path, "estimator", FORMAT_VERSION)
+    try:
+        est = _CLASSES[header["class"]](**header["parameters"])
+        objects = set(header["objects"])
+        names = {
+            key: unpack_names(arrays[key], key in objects)
+            for key in ("classes", "item_ids", "votes.annotators")
+            if key in arrays
+        }
+        est.classes_, est.item_ids_ = names["classes"], names.get("item_ids")
+        annotators = names.get("votes.annotators")
+        if annotators is not None and annotators.dtype == object:
+            annotators[annotators == ""] = None
+        est.votes_ = VoteTable(arrays["votes.rows"], arrays["votes.columns"], arrays["votes.weights"], annotators)
+        est.n_features_in_ = header["n_features_in"]
+        if "feature_names_in" in header:
+            est.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
+        if "prior" in arrays:
+            est.prior = arrays["prior"]
+        if isinstance(est, ProbabilisticLabelSpreading):
+            _take_spreading(est, header, arrays)
+        else:
+            est._items = arrays["features"]
+            est.n_items_ = len(est._items)
+            est._set_prior()
+            est._spread()
+    except (KeyError, TypeError) as error:
+        raise StoreError(f"{path} lacks a part of a saved estimator ({error}); save it again.") from error
+    return est
+
+
+def _put_spreading(est: ProbabilisticLabelSpreading, header: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
+    header["graph"] = est.graph_.facts()
+    header["from_graph"] = isinstance(est._items, Graph)
+    header["alpha"] = est.alpha_
+    arrays |= {f"graph.{name}": array for name, array in est.graph_.arrays().items()}
+    arrays |= {f"scales.{name}": array for name, array in est._state.diffusion.finder.state().items()}
+    arrays |= {f"state.{name}": array for name, array in est._state.arrays().items()}
+    header["refined"] = est._state.refined
+
+
+def _take_spreading(est: ProbabilisticLabelSpreading, header: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
+    def part(prefix: str) -> dict[str, AnyArray]:
+        return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+    est.graph_ = Graph.from_arrays(part("graph."), header["graph"])
+    est.n_items_ = est.graph_.n_items
+    est._items = est.graph_ if header["from_graph"] else est.graph_.features
+    est.alpha_ = header["alpha"]
+    est._set_prior()
+    diffusion = est._make_diffusion()
+    diffusion.finder.restore(part("scales."))
+    est._state = SpreadState(diffusion, est.votes_, len(est.classes_))
+    est._state.restore(part("state."), header["refined"])
+
+
+def _plain_parameters(est: VotesEstimator) -> dict[str, Any]:
+    """Constructor parameters that JSON can hold; arrays travel apart, generators are refused."""
+    plain: dict[str, Any] = {}
+    for name, value in est.get_params(deep=False).items():
+        if name == "prior":
+            continue
+        if isinstance(value, np.generic):
+            value = value.item()
+        if value is not None and not isinstance(value, str | bool | numbers.Real):
+            raise StoreError(f"cannot save the parameter {name}={value!r}; use a number, a word or None.")
+        plain[name] = value
+    return plain
+
+
+def _without_none(values: AnyArray) -> AnyArray:
+    """Votes without a name are saved as ''."""
+    if values.dtype != object:
+        return values
+    named = values.copy()
+    named[np.array([value is None for value in values], dtype=bool)] = ""
+    return named
