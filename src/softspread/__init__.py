@@ -29,7 +29,7 @@ _HOMES = {
     "MissingExtraError": "errors",
     "SoftspreadWarning": "errors",
 }
-__all__ = sorted(_HOMES)
+__all__ = [*_HOMES]  # noqa: PLE0604 - one list of public names is enough
 
 
 def __getattr__(name: str) -> Any:

@@ -5,7 +5,7 @@ All kernels see the symmetric operator S in the graph's inner numbering as three
 interpreter lock, so that threads of a pool can share the rows.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -15,7 +15,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 IndexArray = NDArray[np.uint32]
 
-_COMPILED = {"cache": True, "nogil": True, "fastmath": {"contract", "reassoc", "nsz", "arcp"}}
+_COMPILED: dict[str, Any] = {"cache": True, "nogil": True, "fastmath": {"contract", "reassoc", "nsz", "arcp"}}
 
 # --------------------------------------------------------------------------------------------- conjugate gradients
 # ``width`` is a tuple with one entry per column: its length is part of its type, so the inner loops over columns have a

@@ -30,7 +30,8 @@ def write_archive(
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
-            np.savez(file, **{_HEADER: np.frombuffer(text.encode(), dtype=np.uint8)}, **arrays)
+            content: dict[str, Any] = {_HEADER: np.frombuffer(text.encode(), dtype=np.uint8), **arrays}
+            np.savez(file, **content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)

@@ -4,7 +4,7 @@ X, y  ->  VoteTable (rows, columns, weights, annotators) in the user's numbering
 """
 
 import warnings
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,10 +25,10 @@ from softspread.votes import Votes, VoteTable, check_retractions, has_vote, join
 class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the estimators: a subclass says how votes become mass."""
 
-    prior: ClassVar[Any] = None
-    prior_strength: ClassVar[Any] = 0.0
+    prior: Any = None
+    prior_strength: Any = 0.0
 
-    # ------------------------------------------------------------------------------------------- what a subclass fills in
+    # -------------------------------------------------------------------------------------- what a subclass fills in
     def _check_parameters(self) -> None:
         raise NotImplementedError  # pragma: no cover
 
@@ -49,7 +49,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _prior_of_new(self, X: AnyArray) -> FloatArray:
         return np.broadcast_to(self.prior_.mean(axis=0), (len(X), len(self.classes_)))
 
-    # ------------------------------------------------------------------------------------------------------------ fitting
+    # ------------------------------------------------------------------------------------------------------ fitting
     def fit(self, X: Any, y: Any, *, item_ids: Any = None, classes: Any = None) -> "VotesEstimator":
         """Learn from votes on some of the items of X.
 
@@ -122,7 +122,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             self.prior_ = checks.prior(given, n, n_classes)
 
-    # ------------------------------------------------------------------------------------------------------- later votes
+    # -------------------------------------------------------------------------------------------------- later votes
     def update(self, items: Any, labels: Any, annotators: Any = None, weights: Any = None) -> "VotesEstimator":
         """Take in further votes; a class first seen now is appended to ``classes_``."""
         check_is_fitted(self)

@@ -1,6 +1,7 @@
 """What the paper compares with: votes counted alone, a Gaussian kernel, an average over the nearest voted items.
 
-Same habits as :class:`~softspread.ProbabilisticLabelSpreading`; theory: [histogram], [kernel regression], [neighbour votes].
+Same habits as :class:`~softspread.ProbabilisticLabelSpreading`. Theory: [histogram], [kernel regression],
+[neighbour votes].
 """
 
 import numpy as np

@@ -26,28 +26,36 @@ def features(X: Any) -> AnyArray:
 
 def alpha(value: Any) -> float:
     """A spreading intensity in [0, 1)."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= value < 1:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating) or not 0 <= value < 1:
         raise InputError(f"alpha must be at least 0 and below 1, got {value!r}; 0 means no spreading, try 0.9.")
     return float(value)
 
 
 def positive(name: str, value: Any) -> float:
     """A finite number above 0."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < np.inf:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float | np.integer | np.floating)
+        or not 0 < value < np.inf
+    ):
         raise InputError(f"{name} must be a positive number, got {value!r}.")
     return float(value)
 
 
 def not_negative(name: str, value: Any) -> float:
     """A finite number, 0 or above."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= value < np.inf:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float | np.integer | np.floating)
+        or not 0 <= value < np.inf
+    ):
         raise InputError(f"{name} must be 0 or a positive number, got {value!r}.")
     return float(value)
 
 
 def between_0_and_1(name: str, value: Any) -> float:
     """A number strictly between 0 and 1."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < 1:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating) or not 0 < value < 1:
         raise InputError(f"{name} must lie strictly between 0 and 1, got {value!r}.")
     return float(value)
 
@@ -68,7 +76,7 @@ def choice(name: str, value: Any, allowed: Sequence[str], otherwise: str = "") -
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """The one place where a seed becomes a generator; numpy's generators and scikit-learn's habits are both accepted."""
+    """The one place where a seed becomes a generator; generators of numpy's old and new kind are accepted too."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if random_state is None or isinstance(random_state, numbers.Integral):
@@ -154,8 +162,9 @@ def rows_of_items(items: AnyArray, ids: AnyArray | None, n: int) -> IntArray:
     if ids is not None:
         rows = np.asarray(pd.Index(ids).get_indexer(pd.Index(items)), dtype=np.int64)
         if (rows < 0).any():
+            unknown = int((rows < 0).sum())
             raise InputError(
-                f"{_first(items[rows < 0])} are not among the {n} item ids; {int((rows < 0).sum())} votes name unknown items."
+                f"{_first(items[rows < 0])} are not among the {n} item ids; {unknown} votes name unknown items."
             )
         return rows
     if items.dtype.kind not in "iu":
@@ -189,10 +198,9 @@ def vote_weights(weights: Any, n_votes: int) -> FloatArray:
         array = np.full(n_votes, float(array))
     if array.shape != (n_votes,):
         raise InputError(f"weights must be one number per vote ({n_votes}), got shape {array.shape}.")
-    if not np.isfinite(array).all():
-        raise InputError(
-            f"weights must be finite, got {array[~np.isfinite(array)][0]} at {int(np.flatnonzero(~np.isfinite(array))[0])}."
-        )
+    bad = np.flatnonzero(~np.isfinite(array))
+    if len(bad):
+        raise InputError(f"weights must be finite, got {array[bad[0]]} for vote {bad[0]} (counted from 0).")
     return array
 
 

@@ -24,8 +24,8 @@ SOLVERS = ("auto", "dense", "direct", "cg", "push", "amg", "literal")
 class ProbabilisticLabelSpreading(VotesEstimator):
     """Soft labels for all items from votes on a few.
 
-    Every vote diffuses over the k-nearest-neighbour graph of the items, scaled so that the voted item receives 1. What an
-    item has received per class, normalised, is its soft label; how much it has received is its evidence.
+    Every vote diffuses over the k-nearest-neighbour graph of the items, scaled so that the voted item receives 1. What
+    an item has received per class, normalised, is its soft label; how much it has received is its evidence.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
     def _build_graph(self) -> Graph:
         return knn_graph(
             self._items,
-            self.n_neighbors,
+            self.n_neighbors,  # type: ignore[arg-type]  # words are resolved before
             self.bandwidth,
             self.index,
             n_jobs=self.n_jobs,
@@ -157,7 +157,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         ties = self._ties(X)
         near = ties @ self.prior_
         total = near.sum(axis=1, keepdims=True)
-        return np.where(total > 0, near / np.where(total > 0, total, 1.0), self.prior_.mean(axis=0))
+        return np.asarray(np.where(total > 0, near / np.where(total > 0, total, 1.0), self.prior_.mean(axis=0)))
 
     def _ties(self, X: AnyArray) -> Any:
         return tie_newcomers(self.graph_, X, Workers(count_threads(self.n_jobs)))
@@ -197,7 +197,11 @@ class ProbabilisticLabelSpreading(VotesEstimator):
             table["annotator"] = pd.Series(votes.annotators, dtype=object)
             keys.append("annotator")
         totals = table.groupby(keys, sort=False, dropna=False)["weight"].sum().reset_index()
-        totals = totals[totals["weight"] > 0].sort_values("weight", ascending=False, kind="stable").head(top)
+        totals = (
+            totals[totals["weight"] > 0]
+            .sort_values("weight", ascending=False, kind="stable")
+            .head(len(totals) if top is None else top)
+        )
         evidence = float(reach @ votes.weights)
         columns = {
             "item": totals["row"].to_numpy() if self.item_ids_ is None else self.item_ids_[totals["row"].to_numpy()],

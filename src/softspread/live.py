@@ -5,8 +5,8 @@
     |error_i| <= sqrt(d_i) / (1 - alpha) * max_u |R_u| / sqrt(d_u)                       theory: [push bound]
     |error_i| <= |R|_2 / sqrt((1 - alpha) (1 - alpha^2))                                 theory: [entry bound]
 
-A new vote changes one entry of B: its residual is pushed locally within a fixed budget of work, which gives the immediate
-answer; :meth:`SpreadState.refine` brings Y to the solver's tolerance. An undo is a vote of negative weight.
+A new vote changes one entry of B: its residual is pushed locally within a fixed budget of work, which gives the
+immediate answer; :meth:`SpreadState.refine` brings Y to the solver's tolerance. An undo is a vote of negative weight.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ STALE_SHARE = 1e-2  # an immediate soft label that could be off by more is calle
 
 
 class SpreadState:
-    """The mass of votes on one :class:`Diffusion`. Votes come in the user's numbering, everything else is in the inner one."""
+    """The mass of votes on one :class:`Diffusion`; votes are in the user's numbering, all else in the inner one."""
 
     def __init__(self, diffusion: Diffusion, votes: VoteTable, n_classes: int) -> None:
         n = diffusion.graph.n_items

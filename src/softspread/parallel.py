@@ -63,7 +63,7 @@ class Workers:
 
 @contextmanager
 def progress_bar(text: str, total: int | None, show: bool) -> Iterator[Advance]:
-    """A bar on standard error if ``show``; the function it yields moves the bar forward. Total None: steps of unknown number."""
+    """A bar on standard error if ``show``; the yielded function moves it on. Total None: number of steps unknown."""
     if not show:
         yield lambda steps: None
         return

@@ -2,8 +2,8 @@
 
     B[q, c] = (votes on q for c) / s_q,   Y = (I - alpha S)^-1 B,   p = (Y + kappa prior) / (N + kappa)
 
-theory: [profile], [mass], [soft label]. Only the scale s_q of each *distinct* voted item stands between the paper's loop over
-votes and one linear system with a column per class; `literal_mass` keeps the loop as the reference.
+theory: [profile], [mass], [soft label]. Only the scale s_q of each *distinct* voted item stands between the paper's
+loop over votes and one linear system with a column per class; `literal_mass` keeps the loop as the reference.
 """
 
 from typing import Any
@@ -22,12 +22,12 @@ LARGEST_DELTA = 1e-2
 
 
 def scale_accuracy(alpha: float, tol: float) -> float:
-    """Certified accuracy to ask of the scales, such that soft labels are off by less than 1e-4 at tol 1e-6, 1e-6 at tol 1e-8.
+    """Certified accuracy to ask of the scales: soft labels off by less than 1e-4 at tol 1e-6, than 1e-6 at tol 1e-8.
 
     Measured on cifar10h and on synthetic items at alpha 0.5 to 0.99: the farther votes travel, the more of them an item
     averages over, and the less an error of one scale matters. 5e-4 / 1.3e-3 / 5e-3 at alpha 0.5 / 0.9 / 0.99.
     """
-    return min(LARGEST_DELTA, 5e-4 * (0.5 / (1 - alpha)) ** 0.6 * (tol / 1e-6) ** 1.25)
+    return min(LARGEST_DELTA, 5e-4 * float((0.5 / (1 - alpha)) ** 0.6 * (tol / 1e-6) ** 1.25))
 
 
 class Diffusion:
@@ -80,7 +80,7 @@ class Diffusion:
     def mass(self, Y: FloatArray, rows: Any = slice(None)) -> FloatArray:
         """Mass of the given rows from the solution of the symmetric system."""
         part = Y[rows]
-        return part if self._factor is None else part / self._factor[rows][:, None]
+        return part if self._factor is None else np.asarray(part / self._factor[rows][:, None])
 
     def error_factor(self) -> FloatArray:
         """What an error of the symmetric solution is multiplied with to become an error of mass, per item."""
@@ -94,7 +94,7 @@ class Diffusion:
         """M e_q of the symmetric system, unscaled."""
         unit = np.zeros((self.graph.n_items, 1))
         unit[row] = 1.0
-        return self.solve(unit, PROFILE_TOL).X[:, 0]
+        return np.asarray(self.solve(unit, PROFILE_TOL).X[:, 0])
 
     def reach_of_votes(self, row: int, vote_rows: IntArray) -> FloatArray:
         """How much one item receives from a vote of weight 1 on each of the given rows."""
@@ -107,8 +107,8 @@ class Diffusion:
         phi = self.profile(row)
         if self._factor is not None:
             phi = phi * self._factor[row] / self._factor
-        scale = {"peak": phi.max(), "source": phi[row], "none": 1.0}[self.scaling]
-        return phi / scale
+        scale = {"peak": float(phi.max()), "source": float(phi[row]), "none": 1.0}[self.scaling]
+        return np.asarray(phi / scale)
 
     def scale_report(self) -> ScaleReport:
         """How well the scales are known."""
@@ -116,7 +116,7 @@ class Diffusion:
 
 
 def literal_mass(diffusion: Diffusion, votes: VoteTable, n_classes: int, advance: Advance = no_progress) -> FloatArray:
-    """Algorithm 1, lines 8 to 15: vote by vote, one solve each, in inner numbering. Slow; the reference for everything else."""
+    """Algorithm 1, lines 8 to 15, in inner numbering: vote by vote, one solve each. Slow; the reference for the rest."""
     mass = np.zeros((diffusion.graph.n_items, n_classes))
     rows = diffusion.rank[votes.rows]
     for row, column, weight in zip(rows.tolist(), votes.columns.tolist(), votes.weights.tolist(), strict=True):
@@ -126,7 +126,7 @@ def literal_mass(diffusion: Diffusion, votes: VoteTable, n_classes: int, advance
 
 
 def soft_labels(mass: FloatArray, prior: AnyArray, prior_strength: float) -> FloatArray:
-    """(Y + kappa prior) / (N + kappa), rows summing to 1; without evidence and strength, the prior. Theory [soft label]."""
+    """(Y + kappa prior) / (N + kappa), rows summing to 1; the prior where both are 0. Theory [soft label]."""
     mass = np.maximum(mass, 0.0)  # a solver's rounding may leave -1e-12
     total = mass + prior_strength * prior
     evidence = total.sum(axis=1, keepdims=True)

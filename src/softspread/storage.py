@@ -3,7 +3,6 @@
 save(est, path):  parameters, votes, names, graph and mass  ->  header + arrays (see `archive`)
 """
 
-import numbers
 from pathlib import Path
 from typing import Any
 
@@ -133,11 +132,9 @@ def _plain_parameters(est: VotesEstimator) -> dict[str, Any]:
     for name, value in est.get_params(deep=False).items():
         if name == "prior":
             continue
-        if isinstance(value, np.generic):
-            value = value.item()
-        if value is not None and not isinstance(value, str | bool | numbers.Real):
+        if value is not None and not isinstance(value, str | bool | int | float | np.number):
             raise StoreError(f"cannot save the parameter {name}={value!r}; use a number, a word or None.")
-        plain[name] = value
+        plain[name] = value.item() if isinstance(value, np.generic) else value
     return plain
 
 

@@ -85,7 +85,7 @@ class Votes:
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, classes: Any = None) -> "Votes":
-        """One vote per row of a table with columns item (or task), label, optional annotator (or worker), weight, created_at."""
+        """One vote per row: columns item (or task), label, optional annotator (or worker), weight, created_at."""
         if not isinstance(frame, pd.DataFrame):
             raise InputError(f"from_frame takes a pandas DataFrame, got {type(frame).__name__}.")
         found = {
@@ -108,7 +108,7 @@ class Votes:
 
     @classmethod
     def from_counts(cls, counts: Any, *, items: Any = None, classes: Any = None) -> "Votes":
-        """Votes per item and class, (n, n_classes), fractions allowed; names are taken from a DataFrame's index and columns.
+        """Votes per item and class, (n, n_classes), fractions allowed; a DataFrame's index and columns are the names.
 
         Examples
         --------
@@ -137,7 +137,7 @@ class Votes:
 
     @classmethod
     def from_wide(cls, table: Any, *, classes: Any = None) -> "Votes":
-        """One column per annotator, one row per item; NaN, None or -1 = no vote. Names come from a DataFrame's index and columns.
+        """One column per annotator, one row per item; NaN, None or -1 = no vote. A DataFrame brings the names.
 
         Examples
         --------
@@ -240,7 +240,7 @@ class VoteTable:
 
 
 def _grown(old: AnyArray, new: AnyArray, room: int, memory: AnyArray | None = None) -> AnyArray:
-    """``old`` followed by ``new`` in an array of ``room`` entries, in place where ``memory`` is large enough and owned."""
+    """``old``, then ``new``, in an array of ``room`` entries; in place where ``memory`` is large enough and owned."""
     size = len(old) + len(new)
     if memory is not None and len(memory) >= room and memory.base is None and memory.flags.writeable:
         memory[len(old) : size] = new
@@ -274,7 +274,7 @@ def check_retractions(
         keys["annotator"] = pd.factorize(pd.Series(annotators, dtype=object), use_na_sentinel=False)[0]
     totals = pd.DataFrame({**keys, "weight": weights}).groupby(list(keys), sort=False)["weight"].sum()
     if (totals < -RETRACTED).any():
-        worst = totals.idxmin()
+        worst: Any = totals.idxmin()
         item, column = int(worst[0]), int(worst[1])
         shown = item if names[0] is None else names[0][item]
         by = "" if annotators is None else " by that annotator"

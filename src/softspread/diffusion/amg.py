@@ -42,7 +42,7 @@ class MultigridSolver:
             iterations += 1
 
         for column in range(B.shape[1]):
-            # Half the tolerance inside, as the recursive residual drifts from the true one; `measure` judges the answer.
+            # Half the tolerance: the recursive residual drifts from the true one, by which `measure` judges.
             X[:, column], _ = cg(
                 self._system,
                 B[:, column],

@@ -1,6 +1,6 @@
 """Profiles of many items, kept only where they are large enough to matter.
 
-    phi_q[i] = M_iq / s_q  for the items i that a push to ``floor`` reaches                  theory: [profile], [push bound]
+    phi_q[i] = M_iq / s_q  for the items i that a push to ``floor`` reaches        theory: [profile], [push bound]
 
 A push only ever adds, so every kept value is a lower bound, and what it misses is at most
 sqrt(d_i) floor / ((1 - alpha) s_q), in the random-walk form sqrt(d_q) floor / ((1 - alpha) s_q).

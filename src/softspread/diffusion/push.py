@@ -6,7 +6,7 @@ x_u += r_u,  r_v += alpha S_vu r_u,  r_u = 0,   until |r_u| <= floor sqrt(d_u)  
 import numpy as np
 
 from softspread import _kernels
-from softspread.data import FloatArray, Solution
+from softspread.data import FloatArray, IndexArray, Solution
 from softspread.diffusion.solver import measure, no_progress
 from softspread.graph.operator import Graph
 from softspread.parallel import Advance, Workers
@@ -28,7 +28,7 @@ def push_residual(
     alpha: float,
     x: FloatArray,
     r: FloatArray,
-    starts: FloatArray,
+    starts: IndexArray,
     floor: float,
     edge_budget: int,
     work: PushWork,

@@ -6,9 +6,9 @@ A small local solve per distinct voted item gives x with residual r = e_q - (I -
 
     M_qq = x_q + x.r + r.M r,   |r|^2 / (1 + alpha) <= r.M r <= |r|^2 / (1 - alpha)          theory: [scale certificate]
 
-so that a loose solve gives a tight scale with a proven bound. What is left of r.M r is nearly the same multiple of |r|^2 for
-all items of a graph: fitted on a fixed sample of items it makes the scale several times better still, as an estimate. The
-sample depends on the graph alone, never on the votes, so the scale of an item is the same in any order of votes.
+so that a loose solve gives a tight scale with a proven bound. What is left of r.M r is nearly the same multiple of
+|r|^2 for all items of a graph: fitted on a fixed sample of items it makes the scale several times better still, as an
+estimate. The sample depends on the graph alone, so an item's scale is the same whatever the votes and their order.
 """
 
 import threading
@@ -28,7 +28,7 @@ CALIBRATION_FACTOR = 1e-3  # how much tighter the sample is solved
 CHUNK = 128  # seeds per task: long enough to hide the hand-over, short enough to balance
 LOCAL_ROWS = 20_000  # a local set larger than this is no longer local
 LOCAL_SHARE = 0.2  # of all items: where local sets are larger than this, 16 whole-graph solves at once are cheaper
-GLOBAL_DELTA = 0.1  # whole-graph solves have no fitted remainder, so they aim for a share of delta; steps grow only with its logarithm
+GLOBAL_DELTA = 0.1  # of delta: whole-graph solves have no fitted remainder, and a digit more costs only some steps
 SMALLEST_DELTA = 1e-9  # below, rounding in the local solves is no longer negligible
 
 
@@ -94,10 +94,8 @@ class ScaleFinder:
         found = self._local_solves(rows, self.delta, show)
         value, squares, runner_up, failed = found[:, 0], found[:, 1], found[:, 2], found[:, 4] > 0
         lowest, highest = value + squares / (1 + alpha), value + squares / (1 - alpha)
-        if self.mode == "calibrated":
-            estimate = value + self._calibrate()[0] * squares
-        else:
-            estimate = 0.5 * (lowest + highest)
+        fitted = self.mode == "calibrated"
+        estimate = value + self._calibrate()[0] * squares if fitted else 0.5 * (lowest + highest)
         own = np.clip(estimate, lowest, highest)
         error = np.maximum(highest - own, own - lowest)
         reach = np.sqrt(squares / ((1 - alpha) * (1 - alpha * alpha)))
@@ -125,7 +123,7 @@ class ScaleFinder:
         return len(rows) == 0 or bool(solved[:, 3].mean() <= LOCAL_SHARE * self.graph.n_items)
 
     def _calibrate(self) -> tuple[float, float]:
-        """The multiple k in r.M r = k |r|^2 as the median over a fixed sample, and the largest error it leaves there."""
+        """The multiple k in r.M r = k |r|^2, median over a fixed sample, and the largest error it leaves there."""
         if self._remainder is None:
             sample, loose = self._solved_sample()
             tight = self._local_solves(sample, self.delta * CALIBRATION_FACTOR)
@@ -165,7 +163,7 @@ class ScaleFinder:
         return out
 
     def _local_work(self) -> _kernels.LocalWork:
-        """This thread's scratch memory."""
+        """Scratch memory of the calling thread."""
         if not hasattr(self._scratch, "work"):
             n = self.graph.n_items
             rows = min(n, LOCAL_ROWS)

@@ -3,11 +3,12 @@
     prepare(name, graph, alpha) once  ->  .solve(B, tol) often  ->  Solution (X, R, report)        theory: [system]
 
 B and X are in the graph's inner numbering. The residual of every answer is computed from the answer itself, so a report
-never repeats what a solver believes of itself. Since |M e_i|^2 <= M_ii / (1 - alpha) and M_ii <= 1 / (1 - alpha^2), no entry of X
-is further from the truth than |r|_2 / sqrt((1 - alpha) (1 - alpha^2)), theory [entry bound].
+never repeats what a solver believes of itself. Since |M e_i|^2 <= M_ii / (1 - alpha) and M_ii <= 1 / (1 - alpha^2), no
+entry of X is further from the truth than |r|_2 / sqrt((1 - alpha) (1 - alpha^2)), theory [entry bound].
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -52,14 +53,14 @@ def row_blocks(graph: Graph, n_columns: int) -> list[tuple[int, int]]:
     n_blocks = N_BLOCKS if n * n_columns >= MANY_ENTRIES else 1
     share = np.arange(1, n_blocks) * (graph.n_edges / n_blocks)
     cuts = [0, *np.searchsorted(graph.indptr, share).tolist(), n]
-    return [(first, last) for first, last in zip(cuts[:-1], cuts[1:], strict=True) if last > first]
+    return [(first, last) for first, last in pairwise(cuts) if last > first]
 
 
 def column_groups(n_columns: int) -> list[slice]:
     """Columns in groups that the compiled loops can take, as even as possible."""
     n_groups = -(-n_columns // MOST_COLUMNS)
     cuts = np.linspace(0, n_columns, n_groups + 1).round().astype(int)
-    return [slice(int(first), int(last)) for first, last in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [slice(int(first), int(last)) for first, last in pairwise(cuts)]
 
 
 def apply_system(graph: Graph, alpha: float, X: FloatArray, workers: Workers) -> FloatArray:

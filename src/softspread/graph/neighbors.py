@@ -78,7 +78,7 @@ def search_brute(X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random
 
 
 def search_faiss(X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, show: bool) -> Neighbors:
-    """Approximate, by an inverted file whose number of probed cells is tuned on a sample; recall is measured on another."""
+    """Approximate, by an inverted file; probed cells are tuned on one sample, recall is measured on another."""
     import faiss
 
     centred = _centred_singles(X)
@@ -103,9 +103,9 @@ def search_faiss(X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random
                 advance(rows.stop - rows.start)
         missing = np.flatnonzero((found < 0).any(axis=1))  # cells too small for k + 1: search them all
         inverted.nprobe = n_cells
-        for rows in np.array_split(missing, max(1, len(missing) // 1000)):
-            if len(rows):
-                found[rows] = inverted.search(centred[rows], n_neighbors + 1)[1]
+        for some in np.array_split(missing, max(1, len(missing) // 1000)):
+            if len(some):
+                found[some] = inverted.search(centred[some], n_neighbors + 1)[1]
         judged = rng.choice(
             np.setdiff1d(np.arange(n), tuning_rows), min(n - len(tuning_rows), RECALL_SAMPLE), replace=False
         )

@@ -24,7 +24,7 @@ def tie_newcomers(graph: Graph, X: AnyArray, workers: Workers) -> csr_array:
     if graph.kind == "epsilon":
         rows, columns, weights = _within_radius(graph, X)
     else:
-        rows, columns, weights = _nearest(graph, X, workers)
+        rows, columns, weights = _nearest(graph, graph.features, X, workers)
     ties = csr_array((weights, (rows, columns)), shape=(len(X), graph.n_items))
     degrees = np.asarray(ties.sum(axis=1)).ravel()
     if graph.normalization == "random_walk":
@@ -36,11 +36,11 @@ def tie_newcomers(graph: Graph, X: AnyArray, workers: Workers) -> csr_array:
     return csr_array((normalised, (rows, columns)), shape=ties.shape)
 
 
-def _nearest(graph: Graph, X: AnyArray, workers: Workers) -> tuple[IntArray, IntArray, FloatArray]:
-    assert graph.features is not None and graph.sigma2 is not None
+def _nearest(graph: Graph, items: AnyArray, X: AnyArray, workers: Workers) -> tuple[IntArray, IntArray, FloatArray]:
     k = max(1, graph.n_neighbors or 1)
-    found, squared = nearest_items(graph.features, X, min(k, graph.n_items), workers)
-    weights = 0.5 * gaussian_weights(squared, graph.sigma2) if graph.sigma2 > 0 else 0.5 * (squared == 0)
+    found, squared = nearest_items(items, X, min(k, graph.n_items), workers)
+    # With sigma = 0 all fitted items coincide with their neighbours: a new one is tied to those it coincides with.
+    weights = 0.5 * gaussian_weights(squared, graph.sigma2) if graph.sigma2 else 0.5 * (squared == 0)
     return np.repeat(np.arange(len(X)), found.shape[1]), found.ravel(), weights.ravel()
 
 

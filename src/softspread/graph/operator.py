@@ -3,7 +3,8 @@
     A (n, n) symmetric affinity  ->  S = D^-1/2 A D^-1/2  or  D^-1 A        theory: [operator]
 
 Inside, items are renumbered so that neighbours are close in memory, and S is always kept in its symmetric form: the
-random-walk form is D^-1/2 (symmetric form) D^1/2, so one set of solvers serves both. Outside, only the user's order shows.
+random-walk form is D^-1/2 (symmetric form) D^1/2, so one set of solvers serves both. Outside, only the user's order is
+seen.
 """
 
 from dataclasses import dataclass, field
@@ -82,10 +83,10 @@ class Graph:
     @property
     def isolated(self) -> BoolArray:
         """Mask of the items without neighbours, in the user's order."""
-        return self.degrees == 0
+        return np.asarray(self.degrees == 0)
 
     @property
-    def S(self) -> csr_array:
+    def S(self) -> csr_array:  # noqa: N802 - the symbol of the formulas
         """The operator in the user's order and in the normalisation asked for."""
         inner = self.inner_operator()
         if self.normalization == "random_walk":
@@ -134,7 +135,8 @@ class Graph:
     @classmethod
     def from_arrays(cls, arrays: dict[str, AnyArray], facts: dict[str, Any]) -> "Graph":
         """The inverse of :meth:`arrays` and :meth:`facts`."""
-        return cls(**arrays, **facts)
+        fields: dict[str, Any] = {**arrays, **facts}
+        return cls(**fields)
 
     def save(self, path: str | Path) -> None:
         """Write the graph to one file, whole or not at all; the folder must exist."""
