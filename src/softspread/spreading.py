@@ -116,7 +116,7 @@ class Diffusion:
 
 
 def literal_mass(diffusion: Diffusion, votes: VoteTable, n_classes: int, advance: Advance = no_progress) -> FloatArray:
-    """Algorithm 1, lines 8 to 15, in inner numbering: vote by vote, one solve each. Slow; the reference for the rest."""
+    """Algorithm 1, lines 8 to 15, in inner numbering: one solve per vote. Slow; the reference for everything else."""
     mass = np.zeros((diffusion.graph.n_items, n_classes))
     rows = diffusion.rank[votes.rows]
     for row, column, weight in zip(rows.tolist(), votes.columns.tolist(), votes.weights.tolist(), strict=True):

@@ -1,0 +1,34 @@
+# Each target makes its own virtual environment from nothing but Python and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/.demo  ## install, then soft labels on embedded data with a report
+	$(BIN)/softspread demo
+
+test: $(VENV)/.test lint  ## install everything the tests use, check style and types, run all tests
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/codespell src docs tests benchmarks experiments README.md CHANGELOG.md CONTRIBUTING.md
+
+bench: $(VENV)/.test  ## all benchmarks, side by side; sizes: make bench ARGS="--sizes 1000,10000"
+	$(BIN)/python -m benchmarks $(ARGS)
+
+$(VENV)/.demo: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.test: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
