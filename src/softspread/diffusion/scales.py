@@ -16,7 +16,7 @@ import threading
 import numpy as np
 
 from softspread import _kernels
-from softspread.data import FloatArray, IntArray, ScaleReport
+from softspread.data import AnyArray, FloatArray, IntArray, ScaleReport
 from softspread.diffusion.solver import MOST_COLUMNS, Solver
 from softspread.graph.operator import Graph
 from softspread.parallel import Workers, progress_bar
@@ -25,6 +25,7 @@ SCALINGS = ("peak", "source", "none")
 SCALE_MODES = ("calibrated", "certified")
 CALIBRATION_ITEMS = 32
 CALIBRATION_FACTOR = 1e-3  # how much tighter the sample is solved
+DENSE_COLUMNS = 256  # columns of a dense solve at once
 CHUNK = 128  # seeds per task: long enough to hide the hand-over, short enough to balance
 LOCAL_ROWS = 20_000  # a local set larger than this is no longer local
 LOCAL_SHARE = 0.2  # of all items: where local sets are larger than this, 16 whole-graph solves at once are cheaper
@@ -75,19 +76,22 @@ class ScaleFinder:
         certified = float(self._certified[known].max(initial=0.0))
         if self.exact:
             return ScaleReport("exact", certified, certified)
-        estimated = certified if self._remainder is None else min(certified, self._remainder[1])
-        return ScaleReport(self.mode, certified, estimated, self._global_solves)
+        if self._remainder is None:  # nothing was fitted: mode "certified", or every item was solved on the whole graph
+            return ScaleReport("certified", certified, certified, self._global_solves)
+        return ScaleReport("calibrated", certified, min(certified, self._remainder[1]), self._global_solves)
 
-    def state(self) -> dict[str, FloatArray]:
+    def state(self) -> dict[str, AnyArray]:
         """What must be saved so that a loaded finder gives the same scales."""
         known = np.flatnonzero(~np.isnan(self._known))
-        return {"rows": known.astype(np.float64), "scales": self._known[known], "certified": self._certified[known]}
+        fitted = np.array(self._remainder or (), dtype=np.float64)
+        return {"rows": known, "scales": self._known[known], "certified": self._certified[known], "fitted": fitted}
 
-    def restore(self, state: dict[str, FloatArray]) -> None:
+    def restore(self, state: dict[str, AnyArray]) -> None:
         """The inverse of :meth:`state`."""
-        rows = state["rows"].astype(np.int64)
-        self._known[rows] = state["scales"]
-        self._certified[rows] = state["certified"]
+        self._known[state["rows"]] = state["scales"]
+        self._certified[state["rows"]] = state["certified"]
+        if len(state["fitted"]):
+            self._remainder = (float(state["fitted"][0]), float(state["fitted"][1]))
 
     def _find_locally(self, rows: IntArray, show: bool) -> None:
         alpha = self.alpha
@@ -178,8 +182,9 @@ class ScaleFinder:
         """Scales and the bounds of their errors from solves over the whole graph, several at once."""
         scales, errors = np.empty(len(rows)), np.empty(len(rows))
         with progress_bar("scales, whole graph", len(rows), show) as advance:
-            for first in range(0, len(rows), MOST_COLUMNS):
-                part = slice(first, first + MOST_COLUMNS)
+            size = DENSE_COLUMNS if self.exact else MOST_COLUMNS
+            for first in range(0, len(rows), size):
+                part = slice(first, first + size)
                 scales[part], errors[part] = self._solve_columns(rows[part])
                 advance(len(rows[part]))
         if not self.exact:

@@ -1,0 +1,201 @@
+"""Scales: certificates hold, calibration helps, peaks are found where they are not the seed."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from softspread import _kernels, affinity_graph, knn_graph
+from softspread.diffusion import scales as scales_module
+from softspread.diffusion.scales import ScaleFinder
+from softspread.diffusion.solver import prepare
+from softspread.parallel import Workers
+
+
+def dense_inverse(graph, alpha):
+    return np.linalg.inv(np.eye(graph.n_items) - alpha * graph.inner_operator().toarray())
+
+
+def finder_of(graph, alpha, scaling="peak", mode="calibrated", delta=1e-3, solver="cg"):
+    workers = Workers(2)
+    return ScaleFinder(graph, alpha, scaling, mode, delta, prepare(solver, graph, alpha, workers), workers)
+
+
+def star(n_leaves, weight=1.0):
+    """A hub and its leaves: degrees differ as much as they can."""
+    A = np.zeros((n_leaves + 1, n_leaves + 1))
+    A[0, 1:] = A[1:, 0] = weight
+    return affinity_graph(A)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    rng = np.random.default_rng(2)
+    X = np.concatenate([rng.normal(size=(700, 2)), rng.normal(6, 0.3, size=(500, 2)), [[500.0, 0.0]]])
+    return knn_graph(X, n_neighbors=8, bandwidth=0.5)
+
+
+@pytest.mark.filterwarnings("ignore::softspread.errors.SoftspreadWarning")
+@pytest.mark.parametrize("mode", ["calibrated", "certified"])
+@pytest.mark.parametrize("alpha", [0.2, 0.7, 0.9, 0.99, 0.999])
+@pytest.mark.parametrize("delta", [1e-2, 1e-4])
+def test_certificate_holds_for_every_item(graph, alpha, delta, mode):
+    """No scale is further from max_i M_iq than the bound reported for it."""
+    finder = finder_of(graph, alpha, mode=mode, delta=delta)
+    rows = np.arange(graph.n_items)
+    found = finder.scales(rows)
+    truth = dense_inverse(graph, alpha).max(axis=0)
+    report = finder.report()
+    error = np.abs(found - truth) / found
+    assert report.method == (mode if report.global_solves < graph.n_items else "certified")
+    assert error.max() <= report.certified + 1e-12
+    # the certificate is centred for mode "certified" and at worst twice as wide for a fitted remainder
+    assert report.certified <= 2.05 * delta
+
+
+@pytest.mark.parametrize("scaling", ["peak", "source"])
+def test_dense_solver_gives_exact_scales(graph, scaling):
+    """Where one factor gives every column, nothing is estimated."""
+    finder = finder_of(graph, 0.95, scaling=scaling, solver="dense")
+    M = dense_inverse(graph, 0.95)
+    truth = M.max(axis=0) if scaling == "peak" else np.diag(M)
+    np.testing.assert_allclose(finder.scales(np.arange(graph.n_items)), truth, rtol=1e-10)
+    assert finder.report().method == "exact"
+
+
+@pytest.mark.parametrize("alpha", [0.8, 0.9])
+def test_calibration_beats_the_certificate(graph, alpha):
+    """The fitted remainder is several times closer than what is proven."""
+    rows = np.arange(0, graph.n_items, 3)
+    truth = dense_inverse(graph, alpha).max(axis=0)[rows]
+    errors = {
+        mode: np.abs(finder_of(graph, alpha, mode=mode, delta=1e-2).scales(rows) / truth - 1)
+        for mode in ("calibrated", "certified")
+    }
+    assert np.sqrt(np.mean(errors["calibrated"] ** 2)) < 0.5 * np.sqrt(np.mean(errors["certified"] ** 2))
+
+
+def test_scale_of_an_item_does_not_depend_on_what_else_was_asked(graph):
+    """One by one, in any order, or all together: the same numbers, so online equals batch."""
+    rows = np.array([5, 900, 17, 333, 5, 1100])
+    together = finder_of(graph, 0.9).scales(rows)
+    finder = finder_of(graph, 0.9)
+    finder.scales(np.arange(0, 1200, 7))
+    one_by_one = np.array([finder.scales(np.array([row]))[0] for row in rows[::-1]])[::-1]
+    np.testing.assert_array_equal(together, one_by_one)
+
+
+@pytest.mark.parametrize("alpha", [0.75, 0.9, 0.99])
+@pytest.mark.parametrize("n_leaves", [3, 30, 400])
+def test_peak_away_from_the_seed_is_found(alpha, n_leaves):
+    """On a star a leaf's vote weighs most at the hub when alpha is large; peak and source differ there."""
+    graph = star(n_leaves)
+    M = dense_inverse(graph, alpha)
+    peak = finder_of(graph, alpha, delta=1e-4).scales(np.arange(graph.n_items))
+    source = finder_of(graph, alpha, scaling="source", delta=1e-4).scales(np.arange(graph.n_items))
+    np.testing.assert_allclose(peak, M.max(axis=0), rtol=2.1e-4)
+    np.testing.assert_allclose(source, np.diag(M), rtol=2.1e-4)
+    if alpha == 0.99 and n_leaves == 400:
+        assert (peak > 1.5 * source).sum() == n_leaves
+
+
+def test_random_walk_peak_is_always_the_seed():
+    """Divided by degrees, no item ever receives more than the voted one."""
+    for normalization in ("random_walk",):
+        graph = affinity_graph(star(50).affinity, normalization=normalization)
+        root = graph.root_degrees()
+        M = dense_inverse(graph, 0.99) * root[None, :] / root[:, None]
+        np.testing.assert_allclose(M.max(axis=0), np.diag(M))
+        found = finder_of(graph, 0.99, delta=1e-4).scales(np.arange(51))
+        np.testing.assert_allclose(found, np.diag(M), rtol=2.1e-4)
+
+
+def test_items_too_far_reaching_are_solved_on_the_whole_graph(graph, monkeypatch):
+    """With hardly any local memory the answer is the same, and the report counts the whole-graph solves."""
+    monkeypatch.setattr(scales_module, "LOCAL_ROWS", 20)
+    rows = np.arange(0, graph.n_items, 50)
+    finder = finder_of(graph, 0.9, delta=1e-3)
+    found = finder.scales(rows)
+    truth = dense_inverse(graph, 0.9).max(axis=0)[rows]
+    assert finder.report().global_solves > 0
+    assert (np.abs(found - truth) / truth).max() <= finder.report().certified + 1e-12
+    assert finder.report().certified <= 2.05e-3
+
+
+def test_none_and_alpha_zero_need_no_scales(graph):
+    """Nothing is divided, nothing is computed."""
+    assert (finder_of(graph, 0.9, scaling="none").scales(np.arange(10)) == 1).all()
+    assert (finder_of(graph, 0.0).scales(np.arange(10)) == 1).all()
+    assert finder_of(graph, 0.0).report().method == "none"
+
+
+def test_saved_scales_come_back(graph):
+    """A restored finder does not compute them again and reports the same certificate."""
+    first = finder_of(graph, 0.9)
+    rows = np.arange(40)
+    expected = first.scales(rows)
+    second = finder_of(graph, 0.9)
+    second.restore(first.state())
+    assert second.report().certified == first.report().certified
+    np.testing.assert_array_equal(second.scales(rows), expected)
+
+
+@st.composite
+def random_affinities(draw):
+    """Small symmetric graphs with weights over many orders of magnitude, isolated items included."""
+    n = draw(st.integers(1, 9))
+    weights = draw(st.lists(st.sampled_from([0.0, 0.0, 1e-6, 1e-2, 1.0, 30.0]), min_size=n * n, max_size=n * n))
+    A = np.triu(np.array(weights).reshape(n, n), 1)
+    return A + A.T
+
+
+@pytest.mark.filterwarnings("ignore::softspread.errors.SoftspreadWarning")
+@settings(max_examples=60, deadline=None)
+@given(random_affinities(), st.sampled_from([0.1, 0.5, 0.75, 0.9, 0.99]))
+def test_bounds_of_the_design_hold_on_any_graph(A, alpha):
+    """1 <= M_qq <= 1/(1 - alpha^2); phi_i/phi_q <= alpha sqrt(d_i/d_q); M_iq^2 <= alpha^2 M_ii M_qq; scales certified."""
+    graph = affinity_graph(A)
+    M = dense_inverse(graph, alpha)
+    own = np.diag(M)
+    degrees = graph.inner_degrees
+    assert (own >= 1 - 1e-12).all()
+    assert (own <= 1 / (1 - alpha**2) + 1e-9).all()
+    for q in range(len(A)):
+        for i in range(len(A)):
+            if i != q and degrees[q] > 0:
+                assert M[i, q] <= alpha * np.sqrt(degrees[i] / degrees[q]) * M[q, q] + 1e-9
+                assert M[i, q] ** 2 <= alpha**2 * M[i, i] * M[q, q] + 1e-9
+    largest = degrees.max()
+    limit = np.maximum(1, alpha * np.sqrt(largest / np.where(degrees > 0, degrees, np.inf)))
+    assert (M.max(axis=0) / own <= limit + 1e-9).all()
+    if alpha**2 <= 0.5:
+        np.testing.assert_allclose(M.max(axis=0), own)  # the seed is the peak whatever the graph
+    finder = finder_of(graph, alpha, delta=1e-3)
+    found = finder.scales(np.arange(len(A)))
+    assert (np.abs(found - M.max(axis=0)) / found).max() <= finder.report().certified + 1e-10
+
+
+def test_second_order_formula_of_the_certificate(rng):
+    """M_qq = x_q + x.r + r.M r for any x whatsoever, and r.M r lies between its bounds."""
+    graph = knn_graph(rng.normal(size=(60, 2)), n_neighbors=5)
+    alpha = 0.9
+    M = dense_inverse(graph, alpha)
+    system = np.eye(60) - alpha * graph.inner_operator().toarray()
+    for q in range(0, 60, 7):
+        x = rng.normal(size=60)
+        r = np.eye(60)[q] - system @ x
+        remainder = r @ M @ r
+        assert M[q, q] == pytest.approx(x[q] + x @ r + remainder, rel=1e-9)
+        assert r @ r / (1 + alpha) - 1e-9 <= remainder <= r @ r / (1 - alpha) + 1e-9
+
+
+def test_compiled_local_solve_equals_plain_python(rng):
+    """The same loop without compilation gives the same numbers."""
+    graph = knn_graph(rng.normal(size=(40, 2)), n_neighbors=4)
+    arguments = (graph.indptr, graph.indices, graph.weights, graph.inner_degrees, 0.9)
+    for seed in (0, 7, 39):
+        out = np.zeros((2, 5))
+        for row, kernel in enumerate((_kernels.local_scale, _kernels.local_scale.py_func)):
+            work = _kernels.local_work(40, 40, 80, graph.n_edges + 40)
+            kernel(*arguments, np.uint32(seed), 1e-3, True, graph.inner_degrees.max(), work, out[row])
+        np.testing.assert_allclose(out[0], out[1], rtol=1e-10)
