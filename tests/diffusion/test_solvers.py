@@ -135,3 +135,16 @@ def test_push_stops_at_the_floor_everywhere():
     assert edges > 0
     M = np.linalg.inv(np.eye(6) - 0.9 * graph.inner_operator().toarray())
     np.testing.assert_allclose(x + M @ r, M[:, 2], atol=1e-12)
+
+
+def test_answer_of_a_column_does_not_depend_on_its_neighbours(graph):
+    """Solved beside an easy or a hard column, a column gets the same answer to rounding."""
+    B = np.zeros((graph.n_items, 3))
+    B[3, 0] = 1.0
+    B[:, 1] = graph.root_degrees()  # the slowest direction
+    B[100, 2] = 1e-9
+    with Workers(1) as workers:
+        solver = prepare("cg", graph, 0.99, workers)
+        together = solver.solve(B, 1e-3).X
+        alone = solver.solve(B[:, :1].copy(), 1e-3).X
+    np.testing.assert_allclose(together[:, :1], alone, atol=1e-12)

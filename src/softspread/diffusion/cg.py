@@ -60,16 +60,17 @@ class ConjugateGradients:
         # Half the tolerance inside: the recursive residual drifts a little from the true one.
         target = (0.5 * tol) ** 2 * squares
         for iteration in range(self.most_steps(tol)):
-            if (squares <= target).all():
+            unsolved = squares > target
+            if not unsolved.any():
                 return X, iteration
             self.workers.run(apply, numbered)
-            curvature = partial.sum(axis=0)
-            np.divide(squares, curvature, out=step, where=curvature > 0)
-            step[curvature <= 0] = 0.0  # a column that is already solved
+            # A solved column stands still: its answer must not depend on the columns it was solved beside.
+            step[:] = 0.0
+            np.divide(squares, partial.sum(axis=0), out=step, where=unsolved)
             self.workers.run(move, numbered)
             previous, squares = squares, partial.sum(axis=0)
-            np.divide(squares, previous, out=ratio, where=previous > 0)
-            ratio[previous <= 0] = 0.0
+            ratio[:] = 0.0
+            np.divide(squares, previous, out=ratio, where=unsolved)
             self.workers.run(turn, numbered)
             advance(1)
         return X, self.most_steps(tol)

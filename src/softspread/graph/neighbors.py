@@ -106,9 +106,8 @@ def search_faiss(X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random
         for some in np.array_split(missing, max(1, len(missing) // 1000)):
             if len(some):
                 found[some] = inverted.search(centred[some], n_neighbors + 1)[1]
-        judged = rng.choice(
-            np.setdiff1d(np.arange(n), tuning_rows), min(n - len(tuning_rows), RECALL_SAMPLE), replace=False
-        )
+        fresh = np.setdiff1d(np.arange(n), tuning_rows)
+        judged = rng.choice(fresh, RECALL_SAMPLE, replace=False) if len(fresh) > RECALL_SAMPLE else np.arange(n)
         recall = _recall(X, centred, judged, found[judged], n_neighbors)
     finally:
         faiss.omp_set_num_threads(threads_before)
