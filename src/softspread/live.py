@@ -18,7 +18,7 @@ from softspread.parallel import progress_bar
 from softspread.spreading import Diffusion, literal_mass
 from softspread.votes import VoteTable
 
-EDGES_PER_VOTE = 150_000  # work of the immediate answer: about 2 ms
+EDGES_PER_VOTE = 100_000  # work of the immediate answer: about 2 ms
 SOLVE_EDGES_PER_COLUMN = 10  # a refining solve costs about this many passes over the edges for each column
 PUSH_FLOOR = 1e-3  # of tol: on small graphs a push goes on until it is as good as a solve
 SOLVE_SHARE = 0.1  # of tol: where evidence is small, soft labels need more digits than the mass as a whole
@@ -168,11 +168,12 @@ class SpreadState:
 
     def error_bound(self, rows: AnyArray | slice = slice(None)) -> FloatArray:
         """Proven: no entry of an item's mass is further than this from the exact solution for the scales in use."""
+        return self._bound(float(self._level.max(initial=0.0)), float(np.sqrt(self._norm2.max(initial=0.0))), rows)
+
+    def _bound(self, level: float, norm: float, rows: AnyArray | slice) -> FloatArray:
         diffusion = self.diffusion
-        alpha = diffusion.alpha
-        by_level = diffusion.root[rows] * float(self._level.max(initial=0.0)) / (1 - alpha)
-        by_norm = entry_bound(alpha, float(np.sqrt(self._norm2.max(initial=0.0))))
-        return np.minimum(by_level, by_norm) * diffusion.error_factor()[rows]
+        by_level = diffusion.root[rows] * level / (1 - diffusion.alpha)
+        return np.minimum(by_level, entry_bound(diffusion.alpha, norm)) * diffusion.error_factor()[rows]
 
     def stale(self, prior_strength: float) -> BoolArray:
         """Items whose immediate soft label could be off by more than 0.01; none after a refinement."""
@@ -180,5 +181,6 @@ class SpreadState:
         if self._refined:
             return np.zeros(n, dtype=bool)
         evidence = self.mass().sum(axis=1) + prior_strength
-        # p = Y / N: an error of e in one entry of Y and n_classes e in N moves p by at most (1 + n_classes) e / N
-        return np.asarray(self.error_bound() * (1 + self.n_classes) > STALE_SHARE * evidence)
+        # p_c = Y_c / N changes by ((1 - p_c) dY_c - p_c sum of the other dY) / N: at most the sum of all errors over N
+        total = self._bound(float(self._level.sum()), float(np.sqrt(self._norm2).sum()), slice(None))
+        return np.asarray(total > STALE_SHARE * evidence)
