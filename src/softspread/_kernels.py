@@ -455,3 +455,129 @@ def push_profiles(indptr, indices, weights, root, alpha, seeds, floor, x, r, tou
             mark[u] = 0
         sizes[s] = filled - start
     return sizes, nodes[:filled].copy(), values[:filled].copy()
+
+
+# ------------------------------------------------------------------------------------------------- sums of squares
+
+
+@njit(**_COMPILED)
+def _push_from(indptr, indices, weights, root, alpha, seed, floor, x, r, touched, mark, queue, queued):
+    """Push e_seed; returns the number of touched nodes, an estimate of M[seed, seed] and the edges visited.
+
+    The estimate x_q + x.r + |r|**2 / (1 - alpha**2) is off by second order in r only, theory [scale certificate].
+    """
+    r[seed] = 1.0
+    touched[0] = seed
+    mark[seed] = 1
+    _, n_touched, edges = push(
+        indptr, indices, weights, root, alpha, x, r, floor, 1 << 62, 1, touched, mark, queue, queued
+    )
+    correction = 0.0
+    left = 0.0
+    for t in range(n_touched):
+        u = touched[t]
+        correction += x[u] * r[u]
+        left += r[u] * r[u]
+    return n_touched, x[seed] + correction + left / (1.0 - alpha * alpha), edges
+
+
+@njit(**_COMPILED)
+def push_sums(
+    indptr,
+    indices,
+    weights,
+    root,
+    alpha,
+    seeds,
+    sources,
+    item_factor,
+    vote_sums,
+    features,
+    lipschitz,
+    floor,
+    x,
+    r,
+    touched,
+    mark,
+    queue,
+    queued,
+    sums,
+    own,
+):
+    """Add what the votes on each seed bring to every item they reach; returns the edges visited.
+
+    phi = x_u sources[s] item_factor[u]; ``vote_sums[s]`` holds the sum of the seed's vote weights and of their squares.
+    ``sums[u]`` grows by weight phi, weight**2 phi**2 and, unless ``lipschitz`` is negative, weight phi min(1, L dist).
+    ``own[s]`` becomes M[seed, seed]. ``x`` and ``r`` must be zero and are zero again at the end.
+    """
+    work = 0
+    for s in range(len(seeds)):
+        seed = seeds[s]
+        n_touched, own[s], edges = _push_from(
+            indptr, indices, weights, root, alpha, seed, floor, x, r, touched, mark, queue, queued
+        )
+        work += edges
+        for t in range(n_touched):
+            u = touched[t]
+            if x[u] > 0.0:
+                phi = x[u] * sources[s] * item_factor[u]
+                sums[u, 0] += vote_sums[s, 0] * phi
+                sums[u, 1] += vote_sums[s, 1] * phi * phi
+                if lipschitz >= 0.0:
+                    squared = 0.0
+                    for c in range(features.shape[1]):
+                        difference = np.float64(features[u, c]) - np.float64(features[seed, c])
+                        squared += difference * difference
+                    sums[u, 2] += vote_sums[s, 0] * phi * min(1.0, lipschitz * np.sqrt(squared))
+            x[u] = 0.0
+            r[u] = 0.0
+            mark[u] = 0
+    return work
+
+
+@njit(**_COMPILED)
+def push_gather(
+    indptr,
+    indices,
+    weights,
+    root,
+    alpha,
+    targets,
+    sources,
+    item_factor,
+    vote_sums,
+    floor,
+    x,
+    r,
+    touched,
+    mark,
+    queue,
+    queued,
+    out,
+):
+    """What all votes bring to each target, by one push from the target: M is symmetric.
+
+    ``sources`` and ``vote_sums`` are per item (0 where nobody voted). ``out[t]`` receives the sums of weight phi and of
+    weight**2 phi**2, M[target, target], and the sums of M and M**2 over the items reached. Returns the edges visited.
+    """
+    work = 0
+    for s in range(len(targets)):
+        target = targets[s]
+        n_touched, own, edges = _push_from(
+            indptr, indices, weights, root, alpha, target, floor, x, r, touched, mark, queue, queued
+        )
+        work += edges
+        out[s, :] = 0.0
+        out[s, 2] = own
+        for t in range(n_touched):
+            u = touched[t]
+            value = x[u]
+            phi = value * sources[u] * item_factor[target]
+            out[s, 0] += vote_sums[u, 0] * phi
+            out[s, 1] += vote_sums[u, 1] * phi * phi
+            out[s, 3] += value
+            out[s, 4] += value * value
+            x[u] = 0.0
+            r[u] = 0.0
+            mark[u] = 0
+    return work

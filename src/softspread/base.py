@@ -60,16 +60,26 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         item_ids : (n,) names by which Votes refer to items; else they refer to positions
         classes : ordered class names; else the labels found, sorted
         """
+        before = dict(self.__dict__)
+        try:
+            return self._fit(X, y, item_ids, classes)
+        except BaseException:  # a refused or interrupted fit leaves the estimator as it was
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _fit(self, X: Any, y: Any, item_ids: Any, classes: Any) -> "VotesEstimator":
         self._check_parameters()
-        votes = self._read_y(y)
+        votes = self._read_y(y, classes)
         if isinstance(X, Graph):
             if not self._accepts_graph:
                 raise InputError(f"{type(self).__name__} needs the features of the items, not a Graph.")
             n = X.n_items
             self.n_features_in_ = X.features.shape[1] if X.features is not None else 0
             self._items: Any = X
+            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         else:
-            self._items = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=1)
+            self._items = self._read_features(X, reset=True)
             n = len(self._items)
         if not isinstance(y, Votes) and self._n_rows_of_y != n:
             raise InputError(f"X has {n} items but y has {self._n_rows_of_y} rows; they must agree.")
@@ -88,15 +98,22 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _accepts_graph = False
     _n_rows_of_y = 0
 
-    def _read_y(self, y: Any) -> Votes:
+    def _read_features(self, X: Any, reset: bool) -> AnyArray:
+        try:
+            array = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=1)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        return checks.not_too_large(np.asarray(array))
+
+    def _read_y(self, y: Any, classes: Any) -> Votes:
         if isinstance(y, Votes):
             return y
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        table = np.asarray(y)
+        table = checks.labels_or_counts(y)
         self._n_rows_of_y = len(table) if table.ndim else 0
         if table.ndim == 2 and table.shape[1] != 1:
-            return Votes.from_counts(table, classes=y.columns if isinstance(y, pd.DataFrame) else None)
+            return Votes.from_counts(table, classes=y.columns if isinstance(y, pd.DataFrame) else classes)
         if table.ndim == 2:
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected; reading it as labels.",
@@ -106,12 +123,15 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             table = table.ravel()
         if table.ndim != 1:
             raise InputError(f"y must be labels (n,), counts (n, n_classes) or Votes, got shape {table.shape}.")
-        if table.dtype.kind == "f":
-            table = _check_y(table)  # scikit-learn's words for NaN and infinity
-        voted = np.flatnonzero(has_vote(table))
-        if len(voted):
-            check_classification_targets(table[voted])
-        labels = checks.names(table[voted], "label")
+        try:
+            if table.dtype.kind == "f":
+                table = _check_y(table)  # scikit-learn's words for NaN and infinity
+            voted = np.flatnonzero(has_vote(table))
+            labels = checks.names(table[voted], "label")
+            if labels.dtype.kind == "f":
+                check_classification_targets(labels)  # numbers that are not whole are no classes
+        except ValueError as error:
+            raise InputError(str(error)) from error
         return Votes.from_pairs(voted, labels)
 
     def _set_prior(self) -> None:
@@ -133,17 +153,16 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Take votes back, the exact inverse of :meth:`update`; votes never cast are refused."""
         check_is_fitted(self)
         votes = Votes.from_pairs(*_listed(items, labels, annotators), weights)
-        known = pd.Index(self.classes_).get_indexer(pd.Index(votes.labels))
+        known = checks.lookup(self.classes_).get_indexer(checks.lookup(votes.labels))
         if (known < 0).any():
-            raise InputError(
-                f"cannot take back a vote that was never cast: no vote names {votes.labels[known < 0][0]!r}."
-            )
+            never = votes.labels[known < 0].tolist()[0]
+            raise InputError(f"cannot take back a vote that was never cast: no vote names {never!r}.")
         return self._take_in(Votes(votes.items, votes.labels, -votes.weights, votes.annotators))
 
     def _take_in(self, votes: Votes) -> "VotesEstimator":
         rows = checks.rows_of_items(votes.items, self.item_ids_, self.n_items_)
-        seen = pd.Index(self.classes_)
-        unseen = votes.labels[seen.get_indexer(pd.Index(votes.labels)) < 0]
+        seen = checks.lookup(self.classes_)
+        unseen = votes.labels[seen.get_indexer(checks.lookup(votes.labels)) < 0]
         new_classes = checks.distinct_sorted(unseen) if len(unseen) else unseen
         classes = joined(self.classes_, new_classes) if len(new_classes) else self.classes_
         new = VoteTable(rows, checks.columns_of_labels(votes.labels, classes), votes.weights, votes.annotators)
@@ -240,7 +259,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if new.shape[1] != self.n_features_in_:
                 raise InputError(f"X has {new.shape[1]} features, the graph was made from {self.n_features_in_}.")
             return new
-        return np.asarray(validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
+        return self._read_features(X, reset=False)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "votes_")

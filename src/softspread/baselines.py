@@ -47,11 +47,11 @@ class VoteHistogram(_Baseline):
         """An item that was fitted has its own votes; anything else has none."""
         counts = self._counts()
         known: dict[bytes, FloatArray] = {}
-        for row, vector in enumerate(np.ascontiguousarray(self._items)):
+        for row, vector in enumerate(np.ascontiguousarray(self._items) + 0.0):  # -0.0 is 0.0
             key = vector.tobytes()
             known[key] = known.get(key, 0) + counts[row]
         none = np.zeros(len(self.classes_))
-        queries = np.ascontiguousarray(X.astype(self._items.dtype))
+        queries = np.ascontiguousarray(X.astype(self._items.dtype)) + 0.0
         return np.array([known.get(vector.tobytes(), none) for vector in queries])
 
 

@@ -114,6 +114,17 @@ def names(values: Any, what: str) -> AnyArray:
     return array
 
 
+def labels_or_counts(y: Any) -> AnyArray:
+    """What fit takes as y; a flat list keeps numbers beside text, and pandas' own missing values become None."""
+    if isinstance(y, pd.Series) and isinstance(y.dtype, pd.api.extensions.ExtensionDtype):
+        return y.astype(object).to_numpy()
+    try:
+        table = np.asarray(y)
+    except ValueError as error:
+        raise InputError(f"y must be labels (n,), counts (n, n_classes) or Votes ({error}).") from error
+    return _flat(y, "label") if table.ndim == 1 and isinstance(y, list | tuple | pd.Series | pd.Index) else table
+
+
 def annotator_names(values: Any) -> AnyArray | None:
     """Names of annotators, with None where nobody is named; None where nobody is named at all."""
     array = _flat(values, "annotator")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from softspread import checks
 from softspread.data import FloatArray
 from softspread.errors import InputError
 
@@ -106,10 +107,7 @@ def _pair(p_true: Any, p: Any) -> tuple[FloatArray, FloatArray]:
 
 
 def _table(values: Any, name: str) -> FloatArray:
-    try:
-        table = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be a table of numbers, items by classes.") from error
+    table = checks.table_of_numbers(values, f"{name} must be a table of numbers, items by classes.")
     if table.ndim != 2 or not table.size:
         raise InputError(f"{name} must be a table, items by classes, with at least one entry; got shape {table.shape}.")
     if not np.isfinite(table).all():

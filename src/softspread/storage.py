@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from softspread import checks
 from softspread.archive import pack_names, read_archive, unpack_names, write_archive
 from softspread.base import VotesEstimator
 from softspread.baselines import GaussianKernelRegression, KNeighborsVotes, VoteHistogram
@@ -52,11 +53,11 @@ def save(est: VotesEstimator, path: str | Path) -> None:
         ("votes.annotators", est.votes_.annotators),
     ):
         if values is not None:
-            arrays[name] = pack_names(_without_none(values) if name == "votes.annotators" else values)
+            arrays[name] = pack_names(values, may_be_none=name == "votes.annotators")
             if values.dtype == object:
                 objects.append(name)
     if est.prior is not None:
-        arrays["prior"] = est.prior_
+        arrays["prior"] = np.asarray(est.prior, dtype=np.float64)
     header: dict[str, Any] = {"class": type(est).__name__, "parameters": _plain_parameters(est), "objects": objects}
     header["n_features_in"] = int(est.n_features_in_)
     if hasattr(est, "feature_names_in_"):
@@ -81,8 +82,6 @@ def load(path: str | Path) -> VotesEstimator:
         }
         est.classes_, est.item_ids_ = names["classes"], names.get("item_ids")
         annotators = names.get("votes.annotators")
-        if annotators is not None and annotators.dtype == object:
-            annotators[annotators == ""] = None
         est.votes_ = VoteTable(arrays["votes.rows"], arrays["votes.columns"], arrays["votes.weights"], annotators)
         est.n_features_in_ = header["n_features_in"]
         if "feature_names_in" in header:
@@ -94,7 +93,7 @@ def load(path: str | Path) -> VotesEstimator:
         else:
             est._items = arrays["features"]
             est.n_items_ = len(est._items)
-            est._set_prior()
+            _restore_prior(est)
             est._spread()
     except (KeyError, TypeError) as error:
         raise StoreError(f"{path} lacks a part of a saved estimator ({error}); save it again.") from error
@@ -119,11 +118,22 @@ def _take_spreading(est: ProbabilisticLabelSpreading, header: dict[str, Any], ar
     est.n_items_ = est.graph_.n_items
     est._items = est.graph_ if header["from_graph"] else est.graph_.features
     est.alpha_ = header["alpha"]
-    est._set_prior()
+    _restore_prior(est)
     diffusion = est._make_diffusion()
     diffusion.finder.restore(part("scales."))
     est._state = SpreadState(diffusion, est.votes_, len(est.classes_))
     est._state.restore(part("state."), header["refined"])
+
+
+def _restore_prior(est: VotesEstimator) -> None:
+    """The prior as it was given, then widened by the classes that came later."""
+    if est.prior is None:
+        est._set_prior()
+        return
+    n_given = est.prior.shape[-1]
+    est.prior_ = checks.prior(est.prior, est.n_items_, n_given)
+    if n_given < len(est.classes_):
+        est._widen_prior(len(est.classes_) - n_given)
 
 
 def _plain_parameters(est: VotesEstimator) -> dict[str, Any]:
@@ -136,12 +146,3 @@ def _plain_parameters(est: VotesEstimator) -> dict[str, Any]:
             raise StoreError(f"cannot save the parameter {name}={value!r}; use a number, a word or None.")
         plain[name] = value.item() if isinstance(value, np.generic) else value
     return plain
-
-
-def _without_none(values: AnyArray) -> AnyArray:
-    """Votes without a name are saved as ''."""
-    if values.dtype != object:
-        return values
-    named = values.copy()
-    named[np.array([value is None for value in values], dtype=bool)] = ""
-    return named

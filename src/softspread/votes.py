@@ -15,6 +15,7 @@ from softspread import checks
 from softspread.data import AnyArray, BoolArray, FloatArray, IntArray
 from softspread.errors import InputError
 
+LEFT_BY_ROUNDING = 1e-12  # of all that was cast and taken back
 RETRACTED = 1e-9  # a total this far below 0 is rounding of fractional weights, not a retraction too many
 _COLUMNS = {"item": ("item", "task"), "label": ("label",), "annotator": ("annotator", "worker")}
 
@@ -74,9 +75,9 @@ class Votes:
                 f"{len(item_array)} items but {len(label_array)} labels; there must be one label per item."
             )
         m = len(item_array)
-        annotator_array = (
-            None if annotators is None else _per_vote(checks.names(annotators, "annotator"), m, "annotator")
-        )
+        annotator_array = None if annotators is None else checks.annotator_names(annotators)
+        if annotator_array is not None:
+            _per_vote(annotator_array, m, "annotator")
         time_array = None if created_at is None else _per_vote(np.asarray(created_at), m, "time")
         class_array = None if classes is None else checks.class_names(classes)
         if class_array is not None:
@@ -118,10 +119,7 @@ class Votes:
         if isinstance(counts, pd.DataFrame):
             items = counts.index if items is None else items
             classes = counts.columns if classes is None else classes
-        try:
-            table = np.asarray(counts, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError("counts must be a table of numbers, items by classes.") from error
+        table = checks.table_of_numbers(counts, "counts must be a table of numbers, items by classes.")
         if table.ndim != 2:
             raise InputError(f"counts must have shape (n_items, n_classes), got {table.shape}.")
         if not np.isfinite(table).all() or (table < 0).any():
@@ -144,7 +142,10 @@ class Votes:
         >>> Votes.from_wide([[0, -1], [1, 1]]).to_frame()["annotator"].tolist()
         [0, 0, 1]
         """
-        frame = table if isinstance(table, pd.DataFrame) else pd.DataFrame(np.asarray(table))
+        try:
+            frame = table if isinstance(table, pd.DataFrame) else pd.DataFrame(table)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"a wide table has one row per item and one column per annotator ({error}).") from error
         values = frame.to_numpy(dtype=object)
         rows, columns = np.nonzero(has_vote(values.ravel()).reshape(values.shape))
         labels = checks.names(values[rows, columns].tolist(), "label")
@@ -236,7 +237,11 @@ class VoteTable:
         """(n, n_classes) total weights."""
         table = np.zeros((n, n_classes))
         np.add.at(table, (self.rows, self.columns), self.weights)
-        return np.maximum(table, 0.0)  # retractions of fractions may leave -1e-17
+        if (self.weights < 0).any():  # 0.1 + 0.2 - 0.3 is 6e-17: what rounding leaves of a retracted vote is none
+            turnover = np.zeros((n, n_classes))
+            np.add.at(turnover, (self.rows, self.columns), np.abs(self.weights))
+            table[table <= LEFT_BY_ROUNDING * turnover] = 0.0
+        return table
 
 
 def _grown(old: AnyArray, new: AnyArray, room: int, memory: AnyArray | None = None) -> AnyArray:
@@ -276,20 +281,32 @@ def check_retractions(
     if (totals < -RETRACTED).any():
         worst: Any = totals.idxmin()
         item, column = int(worst[0]), int(worst[1])
-        shown = item if names[0] is None else names[0][item]
+        shown = item if names[0] is None else names[0][item : item + 1].tolist()[0]
+        label = names[1][column : column + 1].tolist()[0]
         by = "" if annotators is None else " by that annotator"
         raise InputError(
-            f"cannot take back a vote that was never cast: item {shown!r}, label {names[1][column]!r} would have "
+            f"cannot take back a vote that was never cast: item {shown!r}, label {label!r} would have "
             f"{totals.min():g} votes{by}."
         )
 
 
 def joined(first: AnyArray, second: AnyArray) -> AnyArray:
     """Both, one after the other, never turning numbers into text."""
-    same = first.dtype.kind == second.dtype.kind or {first.dtype.kind, second.dtype.kind} <= set("iuf")
-    if same or not len(first) or not len(second):
-        return np.concatenate([first, second]) if same else (first if len(first) else second)
-    return np.concatenate([first.astype(object), second.astype(object)])
+    if not len(first) or not len(second):
+        return (first if len(first) else second).copy()
+    same = first.dtype.kind == second.dtype.kind
+    if not same and {first.dtype.kind, second.dtype.kind} <= set("iuf"):
+        same = np.result_type(first, second).kind in "iu" or max(_size(first), _size(second)) <= checks.WHOLE_FLOATS
+    if same:
+        return np.concatenate([first, second])
+    # numpy would turn times into bare numbers, pandas keeps them times
+    parts = [part if part.dtype.kind not in "mM" else pd.Series(part) for part in (first, second)]
+    return np.concatenate([np.asarray(part.astype(object)) for part in parts])
+
+
+def _size(whole: AnyArray) -> int:
+    """The largest whole number in magnitude; 0 for floats, which are what they are."""
+    return 0 if whole.dtype.kind == "f" else max(int(whole.max()), -int(whole.min()))
 
 
 def _joined_optional(first: AnyArray | None, second: AnyArray | None, n_first: int, n_second: int) -> AnyArray | None:
@@ -302,11 +319,7 @@ def _joined_optional(first: AnyArray | None, second: AnyArray | None, n_first: i
 def _united(first: AnyArray | None, second: AnyArray | None) -> AnyArray | None:
     if first is None or second is None:
         return None
-    new = (
-        ~np.isin(second, first)
-        if first.dtype != object
-        else np.array([name not in set(first.tolist()) for name in second], dtype=bool)
-    )
+    new = checks.lookup(first).get_indexer(checks.lookup(second)) < 0
     return joined(first, second[new])
 
 

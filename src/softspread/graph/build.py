@@ -193,7 +193,12 @@ def _checked_affinity(A: Any) -> csr_array:
         raise InputError(
             f"the affinity is not symmetric (largest difference {difference.data.max():g}); pass (A + A.T) / 2."
         )
-    affinity = csr_array((affinity + affinity.T) * 0.5)  # rounding-level asymmetry would break the solvers' theory
+    if difference.nnz:  # rounding-level asymmetry would break the solvers' theory; halves first, as sums may overflow
+        affinity = csr_array(affinity * 0.5 + affinity.T * 0.5)
+    with np.errstate(over="ignore"):
+        degrees = affinity.sum(axis=1)
+    if not np.isfinite(degrees).all():
+        raise InputError(f"the affinity holds entries up to {largest:.0e}, whose sums overflow; scale it.")
     affinity.setdiag(0)
     affinity.eliminate_zeros()
     return affinity

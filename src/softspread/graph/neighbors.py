@@ -7,6 +7,7 @@ Distances are always recomputed in double precision from X.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -24,6 +25,9 @@ TUNING_SAMPLE = 256
 RECALL_SAMPLE = 512
 TRAINING_POINTS = 200_000  # short training: cells need not be perfect, only even
 TRAINING_ROUNDS = 8
+TIE = 1e-6  # squared distances that differ by less, as a share, are equally good: approximate searches use single precision
+PRODUCT_ROWS = 100_000  # rows held in double precision at once by the search through products
+HARMLESS = 1e-9  # rounding of a squared distance, as a share of the mean to the farthest neighbour, that moves no weight
 
 Search = Callable[[AnyArray, int, Workers, np.random.Generator, bool], Neighbors]
 
@@ -65,14 +69,11 @@ def search_tree(X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.
 
 def search_brute(X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, show: bool) -> Neighbors:
     """Exact, by blocked distances over all pairs."""
-    from sklearn.neighbors import NearestNeighbors
-
-    search = NearestNeighbors(n_neighbors=n_neighbors + 1, algorithm="brute", n_jobs=workers.n_threads).fit(X)
     n = len(X)
     found = np.empty((n, n_neighbors + 1), dtype=np.int64)
     with progress_bar("neighbours (all pairs)", n, show) as advance:
         for rows in _blocks(n, 5_000):
-            found[rows] = search.kneighbors(X[rows], return_distance=False)
+            found[rows] = _nearest_by_products(X, X[rows], n_neighbors + 1, workers)[0]
             advance(rows.stop - rows.start)
     return _finish(X, found, n_neighbors, workers, "brute", 1.0)
 
@@ -94,7 +95,7 @@ def search_faiss(X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random
         sample = rng.choice(n, min(n, TRAINING_POINTS), replace=False)
         inverted.train(centred[np.sort(sample)])
         inverted.add(centred)
-        tuning_rows, n_probes = _tune_probes(X, centred, inverted, n_cells, n_neighbors, rng)
+        tuning_rows, n_probes = _tune_probes(X, centred, inverted, n_cells, n_neighbors, rng, workers)
         inverted.nprobe = n_probes
         found = np.empty((n, n_neighbors + 1), dtype=np.int64)
         with progress_bar("neighbours (faiss)", n, show) as advance:
@@ -106,13 +107,12 @@ def search_faiss(X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random
         for some in np.array_split(missing, max(1, len(missing) // 1000)):
             if len(some):
                 found[some] = inverted.search(centred[some], n_neighbors + 1)[1]
-        fresh = np.setdiff1d(np.arange(n), tuning_rows)
-        judged = rng.choice(fresh, RECALL_SAMPLE, replace=False) if len(fresh) > RECALL_SAMPLE else np.arange(n)
-        recall = _recall(X, centred, judged, found[judged], n_neighbors)
     finally:
         faiss.omp_set_num_threads(threads_before)
-    details: dict[str, float | int | str] = {"cells": n_cells, "probes": n_probes, "recall_sample": len(judged)}
-    return _finish(X, found, n_neighbors, workers, "faiss", recall, details)
+    fresh = np.setdiff1d(np.arange(n), tuning_rows)
+    judged = rng.choice(fresh, RECALL_SAMPLE, replace=False) if len(fresh) > RECALL_SAMPLE else np.arange(n)
+    details: dict[str, float | int | str] = {"cells": n_cells, "probes": n_probes}
+    return _judge(X, _finish(X, found, n_neighbors, workers, "faiss", np.nan, details), judged, workers)
 
 
 def search_pynndescent(
@@ -134,10 +134,9 @@ def search_pynndescent(
     found = np.asarray(index.neighbor_graph[0][:, : n_neighbors + 1], dtype=np.int64)
     if (found < 0).any():
         rows = np.flatnonzero((found < 0).any(axis=1))
-        found[rows] = _exact_rows(centred, rows, n_neighbors)
+        found[rows] = _nearest_by_products(X, X[rows], n_neighbors + 1, workers)[0]
     judged = rng.choice(len(X), min(len(X), RECALL_SAMPLE), replace=False)
-    recall = _recall(X, centred, judged, found[judged], n_neighbors)
-    return _finish(X, found, n_neighbors, workers, "pynndescent", recall, {"recall_sample": len(judged)})
+    return _judge(X, _finish(X, found, n_neighbors, workers, "pynndescent", np.nan), judged, workers)
 
 
 SEARCHES: dict[str, Search] = {
@@ -157,16 +156,46 @@ def leaf_order(X: AnyArray) -> IntArray:
 def nearest_items(X: AnyArray, queries: AnyArray, n_neighbors: int, workers: Workers) -> tuple[IntArray, FloatArray]:
     """The nearest rows of X to each query, exactly: numbers and squared distances, (q, k) each."""
     if X.shape[1] <= TREE_DIMENSIONS:
-        _, found = cKDTree(X).query(queries, n_neighbors, workers=workers.n_threads)
-    else:
-        from sklearn.neighbors import NearestNeighbors
+        return _nearest_by_tree(X, queries, n_neighbors, workers)
+    return _nearest_by_products(X, queries, n_neighbors, workers)
 
-        search = NearestNeighbors(n_neighbors=n_neighbors, algorithm="brute", n_jobs=workers.n_threads).fit(X)
-        found = search.kneighbors(queries, return_distance=False)
-    indices = np.asarray(found, dtype=np.int64).reshape(len(queries), n_neighbors)
+
+def _nearest_by_tree(X: AnyArray, queries: AnyArray, n_nearest: int, workers: Workers) -> tuple[IntArray, FloatArray]:
+    _, found = cKDTree(X).query(queries, n_nearest, workers=workers.n_threads)
+    indices = np.asarray(found, dtype=np.int64).reshape(len(queries), n_nearest)
     squared = np.empty(indices.shape)
     _kernels.squared_distances(X, queries, indices, squared)
     return indices, squared
+
+
+def _nearest_by_products(
+    X: AnyArray, queries: AnyArray, n_nearest: int, workers: Workers
+) -> tuple[IntArray, FloatArray]:
+    """The nearest rows of X by blocks of |x|^2 - 2 x.y + |y|^2, numbers and squared distances.
+
+    Such products lose digits where items lie far from the centre and close to each other; queries for which that could
+    matter are answered again by a tree, which subtracts first.
+    """
+    from sklearn.neighbors import NearestNeighbors
+
+    centre = X.mean(axis=0, dtype=np.float64)
+    moved = queries - centre
+    parts = []
+    for rows in _blocks(len(X), PRODUCT_ROWS):
+        k = min(n_nearest, rows.stop - rows.start)
+        search = NearestNeighbors(n_neighbors=k, algorithm="brute", n_jobs=workers.n_threads).fit(X[rows] - centre)
+        parts.append(search.kneighbors(moved, return_distance=False) + rows.start)
+    found = np.concatenate(parts, axis=1).astype(np.int64, copy=False)
+    squared = np.empty(found.shape)
+    _kernels.squared_distances(X, queries, found, squared)
+    _kernels.sort_rows(squared, found)
+    found, squared = found[:, :n_nearest].copy(), squared[:, :n_nearest].copy()
+    farthest = squared[:, -1]
+    rounding = 4 * np.finfo(np.float64).eps * np.sqrt(X.shape[1]) * (np.einsum("ij,ij->i", moved, moved) + farthest)
+    doubtful = np.flatnonzero(rounding > HARMLESS * farthest.mean())
+    if len(doubtful):
+        found[doubtful], squared[doubtful] = _nearest_by_tree(X, queries[doubtful], n_nearest, workers)
+    return found, squared
 
 
 def _blocks(n: int, size: int) -> list[slice]:
@@ -174,8 +203,10 @@ def _blocks(n: int, size: int) -> list[slice]:
 
 
 def _centred_singles(X: AnyArray) -> AnyArray:
-    """Single precision around the mean, so that a large common offset does not eat the digits."""
-    return np.ascontiguousarray(X - X.mean(axis=0), dtype=np.float32)
+    """Single precision around the mean and below 1, so that offsets eat no digits and no square overflows."""
+    centred = X - X.mean(axis=0, dtype=np.float64).astype(X.dtype)
+    _, exponent = np.frexp(max(float(centred.max()), -float(centred.min())))
+    return np.ascontiguousarray(np.ldexp(centred, -exponent), dtype=np.float32)
 
 
 def _finish(
@@ -201,35 +232,28 @@ def _finish(
     return Neighbors(indices, squared, index, recall, details or {})
 
 
-def _exact_rows(centred: AnyArray, rows: IntArray, n_neighbors: int) -> IntArray:
-    """The nearest k + 1 items, the item itself among them, of a few rows by exhaustive search."""
-    import faiss
-
-    return np.asarray(faiss.knn(np.ascontiguousarray(centred[rows]), centred, n_neighbors + 1)[1], dtype=np.int64)
-
-
-def _recall(X: AnyArray, centred: AnyArray, rows: IntArray, found: IntArray, n_neighbors: int) -> float:
-    """Share of the found neighbours that are as near as the true k-th one; equal distances count as found."""
-    true = _exact_rows(centred, rows, n_neighbors)
-    distances = []
-    for candidates in (true, found):
-        squared = np.empty(candidates.shape)
-        _kernels.squared_distances(X, X[rows], candidates, squared)
-        squared[candidates == rows[:, None]] = -1.0  # the item itself goes to the front, or is absent ...
-        distances.append(np.sort(squared, axis=1)[:, 1:])  # ... and the farthest candidate takes its place in front
-    limit = distances[0][:, -1:] * (1 + 1e-6)  # ties within single-precision rounding
-    return float((distances[1] <= limit).mean())
+def _judge(X: AnyArray, found: Neighbors, rows: IntArray, workers: Workers) -> Neighbors:
+    """The same with its recall: the share of neighbours, on a sample of rows, that are as near as the true k-th one."""
+    k = found.indices.shape[1]
+    true, squared = _nearest_by_products(X, X[rows], k + 1, workers)
+    squared[true == rows[:, None]] = np.inf  # the item itself; absent where many coincide
+    limit = np.partition(squared, k - 1, axis=1)[:, k - 1 : k] * (1 + TIE)
+    recall = float((found.squared[rows] <= limit).mean())
+    return replace(found, recall=recall, details={**found.details, "recall_sample": len(rows)})
 
 
 def _tune_probes(
-    X: AnyArray, centred: AnyArray, inverted: "object", n_cells: int, n_neighbors: int, rng: np.random.Generator
+    X: AnyArray,
+    centred: AnyArray,
+    inverted: "object",
+    n_cells: int,
+    n_neighbors: int,
+    rng: np.random.Generator,
+    workers: Workers,
 ) -> tuple[IntArray, int]:
     """The fewest probed cells that reach the target recall on a sample."""
     rows = np.sort(rng.choice(len(X), min(len(X), TUNING_SAMPLE), replace=False))
-    true = _exact_rows(centred, rows, n_neighbors)
-    farthest = np.empty(true.shape)
-    _kernels.squared_distances(X, X[rows], true, farthest)
-    limit = farthest.max(axis=1, keepdims=True) * (1 + 1e-6)
+    limit = _nearest_by_products(X, X[rows], n_neighbors + 1, workers)[1][:, -1:] * (1 + TIE)
     n_probes = 4
     while n_probes < n_cells:
         inverted.nprobe = n_probes  # type: ignore[attr-defined]

@@ -31,7 +31,8 @@ def tie_newcomers(graph: Graph, X: AnyArray, workers: Workers) -> csr_array:
         scale = degrees[rows]
     else:
         theirs = graph.degrees[columns]
-        scale = np.sqrt(degrees[rows] * np.where(theirs > 0, theirs, weights))  # an isolated item gains its first tie
+        # An isolated item gains its first tie. Two roots, as the product of two tiny degrees would underflow.
+        scale = np.sqrt(degrees[rows]) * np.sqrt(np.where(theirs > 0, theirs, weights))
     normalised = np.divide(weights, scale, out=np.zeros_like(weights), where=scale > 0)
     return csr_array((normalised, (rows, columns)), shape=ties.shape)
 

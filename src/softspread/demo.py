@@ -1,0 +1,442 @@
+"""The demo: what a few votes are worth on scikit-learn's digits, against the baselines, with known truth.
+
+    digits  ->  pixels, simulated p_true  ->  PCA, graph  ->  votes  ->  RMSE of each method at each budget  ->  page
+
+Everything is computed here and nothing is printed; the command line prints, and `demo_page` makes the HTML.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from softspread import checks, report
+from softspread.baselines import GaussianKernelRegression, KNeighborsVotes, VoteHistogram
+from softspread.data import AnyArray, FloatArray
+from softspread.estimators import ProbabilisticLabelSpreading
+from softspread.graph import Graph, knn_graph
+from softspread.metrics import rmse
+from softspread.parallel import Advance
+from softspread.simulate import draw_votes, simulate_soft_labels
+from softspread.votes import Votes
+
+SPREADING = "Spreading"
+BUDGETS = (0.01, 0.1, 1.0)  # votes as a share of the items
+ALPHAS = (0.5, 0.8, 0.9, 0.95)
+DEFAULT_ALPHA = 0.9  # of the estimator
+N_COMPONENTS = 20  # dimensions of the embedding, as many as in the paper
+N_NEIGHBORS = 20
+GAMMAS = (0.25, 0.5, 1.0, 2.0)  # on these items the best one lies inside this range at every budget
+NEIGHBOR_COUNTS = (2, 5, 10, 20, 40)  # likewise
+LARGEST_GREY = 16.0  # pixels of the digits are 0 to 16
+SHOWN_BUDGET = 1  # the maps open with the middle budget
+LAYOUT_ROUNDS = 150
+LAYOUT_REPELLERS = 4  # random items that push an item away, for each neighbour that pulls it
+LAYOUT_STEP = 0.3
+LAYOUT_START = 1.0  # width of the start; a wider one leaves wider gaps between groups
+LARGEST_PULL = 4.0  # coinciding items would be thrown out of the picture
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DemoData:
+    """Items with everything that does not depend on the votes."""
+
+    images: FloatArray  # (n, 8, 8)
+    digits: AnyArray  # (n,) the true digit
+    embedding: FloatArray  # (n, 20)
+    p_true: FloatArray  # (n, 10)
+    graph: Graph
+    positions: FloatArray  # (n, 2) for the eye only; no method sees them
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One method at one budget: its RMSE in every draw."""
+
+    method: str
+    setting: str
+    budget: float
+    n_votes: int
+    rmse: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """Over the draws."""
+        return float(np.mean(self.rmse))
+
+    @property
+    def std(self) -> float | None:
+        """Sample standard deviation over the draws; None for a single draw."""
+        return float(np.std(self.rmse, ddof=1)) if len(self.rmse) > 1 else None
+
+    @property
+    def name(self) -> str:
+        """Method and setting."""
+        return f"{self.method} ({self.setting})" if self.setting else self.method
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the result: a method at all budgets; a baseline stands with its best setting at each."""
+
+    title: str
+    spreads: bool
+    scores: tuple[Score, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Spreading against the best baseline at one budget."""
+
+    spreading: Score  # the best alpha of those tried
+    baseline: Score  # the best baseline with its best setting
+    default: Score  # spreading with the estimator's own alpha
+
+    @property
+    def spreading_wins(self) -> bool:
+        """By the mean over the draws."""
+        return self.spreading.mean < self.baseline.mean
+
+    @property
+    def winner(self) -> Score:
+        """The lower mean."""
+        return self.spreading if self.spreading_wins else self.baseline
+
+    @property
+    def loser(self) -> Score:
+        """The higher mean."""
+        return self.baseline if self.spreading_wins else self.spreading
+
+    @property
+    def margin(self) -> float:
+        """By which share the winner's RMSE is lower."""
+        return 1 - self.winner.mean / self.loser.mean if self.loser.mean > 0 else 0.0
+
+    @property
+    def draws_ahead(self) -> int:
+        """In how many draws the winner's RMSE is the lower one."""
+        return sum(won < lost for won, lost in zip(self.winner.rmse, self.loser.rmse, strict=True))
+
+    @property
+    def default_change(self) -> float:
+        """Default spreading's RMSE against the best baseline's: -0.1 is a tenth lower."""
+        return self.default.mean / self.baseline.mean - 1 if self.baseline.mean > 0 else 0.0
+
+    def sentence(self) -> str:
+        """The verdict in words."""
+        won, lost = self.winner, self.loser
+        return (
+            f"{won.n_votes} votes ({won.budget:.0%} of the items): {won.name} wins, RMSE {won.mean:.4f}, "
+            f"{self.margin:.0%} below {lost.name} at {lost.mean:.4f}; ahead in {self.draws_ahead} of {len(won.rmse)} "
+            f"draws. Spreading with the default alpha {DEFAULT_ALPHA:g} is {abs(self.default_change):.0%} "
+            f"{'below' if self.default_change < 0 else 'above'} the best baseline."
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DemoResult:
+    """What the demo found."""
+
+    seed: int
+    n_draws: int
+    data: DemoData
+    rows: tuple[Row, ...]
+    views: tuple[report.View, ...]  # default spreading after the first draw's votes, one for each budget
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """One for each budget."""
+        return tuple(self._verdict(column) for column in range(len(BUDGETS)))
+
+    def _verdict(self, column: int) -> Verdict:
+        spreading = [row.scores[column] for row in self.rows if row.spreads]
+        baselines = [row.scores[column] for row in self.rows if not row.spreads]
+        default = spreading[ALPHAS.index(DEFAULT_ALPHA)]
+        return Verdict(_lowest(spreading), _lowest(baselines), default)
+
+
+# ----------------------------------------------------------------------------------------------------------- computing
+def run_demo(seed: int = 0, n_draws: int = 5, advance: Advance = lambda steps: None) -> DemoResult:
+    """Score spreading and the baselines on votes drawn from known soft labels.
+
+    Parameters
+    ----------
+    seed : fixes soft labels, votes and the map; further draws leave the earlier ones as they are
+    n_draws : independent sets of votes
+    advance : called with 1 after each of ``n_steps(n_draws)`` steps
+    """
+    checks.count("seed", seed)
+    checks.count("draws", n_draws, smallest=1)
+    data_seed, *draw_seeds = np.random.SeedSequence(seed).spawn(1 + n_draws)
+    data = load_data(np.random.default_rng(data_seed))
+    advance(1)
+    n = len(data.digits)
+    budgets = [(share, max(1, round(share * n))) for share in BUDGETS]
+    found: dict[tuple[str, str, float], list[float]] = {}
+    views: list[report.View] = []
+    # One estimator per alpha takes in each draw's votes as they come and gives them back: scales are found only once.
+    nothing = draw_votes(data.p_true, 0, 0)
+    spreaders = {name: make().fit(data.graph, nothing) for method, name, make in _methods() if method == SPREADING}
+    for number, draw_seed in enumerate(draw_seeds):
+        votes = draw_votes(data.p_true, budgets[-1][1], np.random.default_rng(draw_seed))
+        for (share, n_votes), n_before in zip(budgets, [0] + [m for _, m in budgets], strict=False):
+            first, new = _part(votes, 0, n_votes), _part(votes, n_before, n_votes)
+            for method, setting, make in _methods():
+                if method == SPREADING:
+                    estimator = spreaders[setting].update(new.items, new.labels).refine()
+                else:
+                    estimator = make().fit(data.embedding, first)
+                p = estimator.predict_proba()
+                found.setdefault((method, setting, share), []).append(rmse(data.p_true, p))
+                if number == 0 and (method, setting) == (SPREADING, f"alpha {DEFAULT_ALPHA:g}"):
+                    own = np.bincount(first.items, minlength=n)
+                    views.append(report.View(f"{n_votes} votes ({share:.0%})", p, estimator.evidence_, own))
+            advance(1)
+        for spreader in spreaders.values():
+            spreader.undo(votes.items, votes.labels)
+    return DemoResult(seed, n_draws, data, _rows(found, budgets), tuple(views))
+
+
+def n_steps(n_draws: int) -> int:
+    """How often :func:`run_demo` reports progress."""
+    return 1 + n_draws * len(BUDGETS)
+
+
+def load_data(rng: np.random.Generator) -> DemoData:
+    """The digits, embedded, with simulated soft labels; scikit-learn ships the images."""
+    from sklearn.datasets import load_digits
+    from sklearn.decomposition import PCA
+
+    pixels, digits = load_digits(return_X_y=True)
+    pixels = pixels / LARGEST_GREY
+    embedding = PCA(N_COMPONENTS, svd_solver="full").fit_transform(pixels)
+    p_true = simulate_soft_labels(pixels, digits, rng)
+    graph = knn_graph(embedding, N_NEIGHBORS)
+    positions = lay_out(graph, embedding[:, :2], rng)
+    return DemoData(pixels.reshape(-1, 8, 8), digits, embedding, p_true, graph, positions)
+
+
+def lay_out(graph: Graph, start: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Place items in the plane such that neighbours in the graph lie together, (n, 2).
+
+    Neighbours pull each other with 2 d / (1 + |d|^2), as often as their edge is heavy, and random items push with
+    2 d / (|d|^2 (1 + |d|^2)); the steps shrink to 0. A picture, not a measurement.
+    """
+    edges = graph.S.tocoo()
+    heads, tails, chance = edges.row, edges.col, edges.data / edges.data.max()
+    n = graph.n_items
+    places = LAYOUT_START * (start - start.mean(axis=0)) / (start.std() or 1.0)
+    for turn in range(LAYOUT_ROUNDS):
+        drawn = rng.random(len(chance)) < chance
+        first, second = heads[drawn], tails[drawn]
+        d = places[first] - places[second]
+        pull = d * (2 / (1 + np.einsum("ij,ij->i", d, d)))[:, None]
+        other = np.repeat(first, LAYOUT_REPELLERS)
+        d = places[other] - places[rng.integers(n, size=len(other))]
+        squared = np.einsum("ij,ij->i", d, d) + np.finfo(np.float32).eps
+        push = np.clip(d * (2 / (squared * (1 + squared)))[:, None], -LARGEST_PULL, LARGEST_PULL)
+        force = _sums(second, pull, n) - _sums(first, pull, n) + _sums(other, push, n)
+        pulls = np.maximum(1, np.bincount(first, minlength=n))
+        places = places + LAYOUT_STEP * (1 - turn / LAYOUT_ROUNDS) * force / np.sqrt(pulls)[:, None]
+    return np.asarray(places)
+
+
+def _sums(rows: AnyArray, values: FloatArray, n: int) -> FloatArray:
+    return np.stack([np.bincount(rows, values[:, column], n) for column in (0, 1)], axis=1)
+
+
+def _methods() -> list[tuple[str, str, Callable[[], Any]]]:
+    spreading = [(SPREADING, f"alpha {alpha:g}", _maker(ProbabilisticLabelSpreading, alpha=alpha)) for alpha in ALPHAS]
+    kernels = [
+        ("Gaussian kernel", f"gamma {gamma:g}", _maker(GaussianKernelRegression, gamma=gamma)) for gamma in GAMMAS
+    ]
+    nearest = [("Nearest votes", f"k {k}", _maker(KNeighborsVotes, n_neighbors=k)) for k in NEIGHBOR_COUNTS]
+    return [*spreading, ("Own votes only", "", VoteHistogram), *kernels, *nearest]
+
+
+def _maker(kind: Callable[..., Any], **settings: Any) -> Callable[[], Any]:
+    return lambda: kind(**settings)
+
+
+def _part(votes: Votes, start: int, stop: int) -> Votes:
+    chosen = slice(start, stop)
+    return Votes(votes.items[chosen], votes.labels[chosen], votes.weights[chosen], classes=votes.classes)
+
+
+def _rows(
+    found: Mapping[tuple[str, str, float], Sequence[float]], budgets: Sequence[tuple[float, int]]
+) -> tuple[Row, ...]:
+    def at(method: str, setting: str) -> list[Score]:
+        return [Score(method, setting, share, m, tuple(found[method, setting, share])) for share, m in budgets]
+
+    methods = [(method, setting) for method, setting, _ in _methods()]
+    rows = [Row(f"{m}, {s}", True, tuple(at(m, s))) for m, s in methods if m == SPREADING]
+    for title in dict.fromkeys(m for m, _ in methods if m != SPREADING):
+        tried = [at(m, s) for m, s in methods if m == title]
+        best = tuple(_lowest([scores[column] for scores in tried]) for column in range(len(budgets)))
+        rows.append(Row(title if len(tried) == 1 else f"{title}, best of {len(tried)}", False, best))
+    return tuple(rows)
+
+
+def _lowest(scores: Sequence[Score]) -> Score:
+    return min(scores, key=lambda score: score.mean)
+
+
+# ---------------------------------------------------------------------------------------------------------- presenting
+def to_json(result: DemoResult) -> dict[str, Any]:
+    """All figures as plain values; the same seed gives the same."""
+    return {
+        "command": "demo",
+        "seed": result.seed,
+        "draws": result.n_draws,
+        "n_items": len(result.data.digits),
+        "parameters": parameters(),
+        "versions": versions(),
+        "results": [
+            {
+                "row": row.title,
+                "method": score.method,
+                "setting": score.setting,
+                "budget": score.budget,
+                "n_votes": score.n_votes,
+                "rmse_mean": score.mean,
+                "rmse_std": score.std,
+                "rmse": list(score.rmse),
+            }
+            for row in result.rows
+            for score in row.scores
+        ],
+        "verdicts": [
+            {
+                "budget": verdict.winner.budget,
+                "n_votes": verdict.winner.n_votes,
+                "winner": verdict.winner.name,
+                "rival": verdict.loser.name,
+                "spreading_wins": verdict.spreading_wins,
+                "margin": verdict.margin,
+                "draws_ahead": verdict.draws_ahead,
+                "default_change": verdict.default_change,
+                "text": verdict.sentence(),
+            }
+            for verdict in result.verdicts
+        ],
+    }
+
+
+def parameters() -> dict[str, Any]:
+    """What is fixed in the demo."""
+    return {
+        "alphas": list(ALPHAS),
+        "gammas": list(GAMMAS),
+        "neighbor_counts": list(NEIGHBOR_COUNTS),
+        "n_components": N_COMPONENTS,
+        "n_neighbors": N_NEIGHBORS,
+        "budgets": list(BUDGETS),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Of what the figures depend on."""
+    import platform
+    from importlib.metadata import version
+
+    names = ("softspread", "numpy", "scipy", "scikit-learn", "numba")
+    return {"python": platform.python_version()} | {name: version(name) for name in names}
+
+
+def demo_page(result: DemoResult, seconds: float, command: str) -> str:
+    """The report: what wins, the maps, the table, the evidence, and how to get it again."""
+    n = len(result.data.digits)
+    draws = f"{result.n_draws} draw{'s' if result.n_draws > 1 else ''}"
+    return report.page(
+        "softspread demo",
+        report.heading(
+            "What are a few votes worth?",
+            f"{n} handwritten digits, each vote one simulated annotator's answer for one of them. Soft labels for all "
+            "items are estimated from the votes and compared with the truth that the votes were drawn from.",
+        ),
+        report.cards([_card(verdict) for verdict in result.verdicts]),
+        report.section(
+            "Where the votes went, and how far they reached",
+            report.item_map(_map(result)),
+            note=f"One draw of votes, spread with alpha {DEFAULT_ALPHA:g}. Items that lie together are neighbours in "
+            "the graph; large numbers stand in the middle of each digit. Point at an item to see its soft label and "
+            "the truth.",
+        ),
+        report.section(
+            "Error of the soft labels",
+            report.table(_header(result), _table_rows(result)),
+            report.bullets([verdict.sentence() for verdict in result.verdicts]),
+            note=f"RMSE over all items and classes, mean ± standard deviation over {draws}; lower is better, ★ marks "
+            "the lowest. Baselines stand with the setting that turned out best at each budget, which nobody knows in "
+            "advance; so does spreading where it is said to win with one alpha of several.",
+        ),
+        report.section(
+            "Evidence per item",
+            report.histograms({view.name: view.evidence for view in result.views}, "votes' worth of evidence"),
+            note=f"How many items (height) have received how much (logarithmic), same draw, alpha {DEFAULT_ALPHA:g}. "
+            "Little evidence means a soft label to check first.",
+        ),
+        report.section("What was run", report.facts(_facts(result, seconds)), report.code(command)),
+        footer="Votes spread as in arXiv:2602.04574. This file is complete in itself and loads nothing.",
+    )
+
+
+def _card(verdict: Verdict) -> report.Card:
+    ours, theirs = verdict.spreading, verdict.baseline
+    change = ours.mean / theirs.mean - 1
+    return report.Card(
+        f"{ours.n_votes} votes, {ours.budget:.0%} of the items",
+        f"{abs(change):.0%} {'lower' if change < 0 else 'higher'} error",
+        f"{ours.name} against the best baseline, {theirs.name}: RMSE {ours.mean:.3f} to {theirs.mean:.3f}; "
+        f"{'spreading' if verdict.spreading_wins else 'the baseline'} is ahead in {verdict.draws_ahead} of "
+        f"{len(ours.rmse)} draws.",
+        good=verdict.spreading_wins,
+    )
+
+
+def _map(result: DemoResult) -> report.ItemMap:
+    data = result.data
+    classes = np.unique(data.digits).tolist()
+    middles = {str(c): tuple(np.median(data.positions[data.digits == c], axis=0).tolist()) for c in classes}
+    return report.ItemMap(data.positions, classes, result.views, SHOWN_BUDGET, data.p_true, data.images, middles)
+
+
+def _header(result: DemoResult) -> list[str]:
+    return ["Method", *(f"{score.n_votes} votes ({score.budget:.0%})" for score in result.rows[0].scores)]
+
+
+def _table_rows(result: DemoResult) -> list[list[report.Cell]]:
+    lowest = [verdict.winner for verdict in result.verdicts]
+    return [
+        [report.Cell(row.title)]
+        + [
+            report.Cell(score_text(score), "" if row.spreads else score.setting, score is best)
+            for score, best in zip(row.scores, lowest, strict=True)
+        ]
+        for row in result.rows
+    ]
+
+
+def score_text(score: Score, digits: int = 4) -> str:
+    """Mean and spread."""
+    return f"{score.mean:.{digits}f}" + ("" if score.std is None else f" ± {score.std:.{digits}f}")
+
+
+def _facts(result: DemoResult, seconds: float) -> dict[str, Any]:
+    data = result.data
+    return {
+        "Items": f"scikit-learn's digits, {len(data.digits)} images of 8 x 8 pixels",
+        "Embedding": f"PCA of the pixels to {N_COMPONENTS} dimensions",
+        "Truth": "class probabilities of 100 extremely randomised trees, 3-fold cross-validated",
+        "Votes": "item uniform with replacement, class from its true soft label; smaller budgets are the first votes",
+        "Graph": f"{N_NEIGHBORS} nearest neighbours, in {data.graph.n_components} component(s)",
+        "Spreading": "alpha " + ", ".join(f"{alpha:g}" for alpha in ALPHAS),
+        "Gaussian kernel": "gamma " + ", ".join(f"{gamma:g}" for gamma in GAMMAS),
+        "Nearest votes": "k " + ", ".join(map(str, NEIGHBOR_COUNTS)),
+        "Draws": result.n_draws,
+        "Seed": result.seed,
+        "Time": f"{seconds:.1f} s",
+        "Versions": ", ".join(f"{name} {number}" for name, number in versions().items()),
+    }

@@ -1,0 +1,161 @@
+"""The order of the layers and a few habits, read from the source itself."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[1] / "src" / "softspread"
+FILES = sorted(SRC.rglob("*.py"))
+# A dotted name is a file that stands apart from the rest of its package.
+ORDER = """errors data checks parallel _kernels archive votes graph diffusion spreading diffusion.profiles live metrics
+           intervals base baselines calibration tuning quality annotators queries estimators storage guarantees
+           simulate report demo datasets experiments testing web cli __main__""".split()
+RANK = {name: rank for rank, name in enumerate(ORDER)}
+PRINTING = {"cli", "__main__"}
+
+
+def name_of(path):
+    """First-level module or package of a file."""
+    return path.relative_to(SRC).parts[0].removesuffix(".py")
+
+
+def place_of(dotted):
+    """The entry of the order that a dotted name below softspread belongs to, or None."""
+    parts = dotted.split(".")
+    return next((name for name in (".".join(parts[:2]), parts[0]) if name in RANK), None)
+
+
+def nodes_of(path):
+    """All syntax nodes of a file."""
+    return list(ast.walk(ast.parse(path.read_text())))
+
+
+def imported_modules(path):
+    """Dotted names of all that a file imports anywhere, also inside functions."""
+    dotted = []
+    for node in nodes_of(path):
+        if isinstance(node, ast.Import):
+            dotted += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            dotted.append("." * node.level + (node.module or ""))
+            dotted += [f"{node.module}.{alias.name}" for alias in node.names if node.level == 0]
+    return set(dotted)
+
+
+def dotted_name(node):
+    """a.b.c of an attribute chain, or an empty string."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        front = dotted_name(node.value)
+        return f"{front}.{node.attr}" if front else ""
+    return ""
+
+
+everyfile = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SRC)))
+
+
+def test_there_is_something_to_check():
+    """The source was found."""
+    assert len(FILES) > 20
+    assert {"votes", "graph", "estimators"} <= {name_of(path) for path in FILES}
+
+
+@everyfile
+def test_every_module_has_a_place(path):
+    """A new module is put into the order on purpose."""
+    assert name_of(path) in {*ORDER, "__init__"}
+
+
+@everyfile
+def test_a_module_imports_only_what_stands_above_it(path):
+    """The order of the layers is the order of imports."""
+    own = name_of(path)
+    if own == "__init__":
+        pytest.skip("the public face imports everything, when asked")
+    own = place_of(".".join(path.relative_to(SRC).with_suffix("").parts))
+    ours = {name.removeprefix("softspread.") for name in imported_modules(path) if name.startswith("softspread.")}
+    below = {place for place in map(place_of, ours) if place is not None and RANK[place] > RANK[own]}
+    assert not below, f"{own} may not import {sorted(below)}: they stand below it"
+
+
+@everyfile
+def test_nothing_is_imported_through_the_public_face(path):
+    """`from softspread import Name` is for users; inside, the home module is named."""
+    modules = {name_of(file) for file in FILES}
+    taken = {
+        alias.name
+        for node in nodes_of(path)
+        if isinstance(node, ast.ImportFrom) and node.module == "softspread" and node.level == 0
+        for alias in node.names
+    }
+    assert taken <= modules | {"__version__"}
+
+
+@everyfile
+def test_imports_are_absolute(path):
+    """Otherwise the order could not be seen."""
+    assert not [name for name in imported_modules(path) if name.startswith(".")]
+
+
+@everyfile
+def test_only_kernels_are_compiled(path):
+    """numba appears in one file."""
+    if name_of(path) == "_kernels":
+        pytest.skip("this is the one file")
+    assert not [name for name in imported_modules(path) if name.split(".")[0] == "numba"]
+
+
+@everyfile
+def test_nothing_prints_or_exits_but_the_command_line(path):
+    """A library returns and raises."""
+    calls = {dotted_name(node.func) for node in nodes_of(path) if isinstance(node, ast.Call)}
+    if name_of(path) not in PRINTING:
+        assert not calls & {"print", "sys.exit", "exit", "quit", "os._exit", "breakpoint"}
+        assert not [n for n in nodes_of(path) if isinstance(n, ast.Raise) and n.exc and "SystemExit" in ast.dump(n.exc)]
+
+
+@everyfile
+def test_randomness_comes_from_generators(path):
+    """No function of numpy's global generator, no `random` module."""
+    legal = {"np.random.Generator", "np.random.default_rng", "np.random.SeedSequence", "np.random.RandomState"}
+    used = {dotted_name(node) for node in nodes_of(path) if isinstance(node, ast.Attribute)}
+    assert not {name for name in used if name.startswith(("np.random.", "numpy.random."))} - legal
+    assert "random" not in imported_modules(path)
+
+
+@everyfile
+def test_nothing_is_unpickled(path):
+    """Files are read without running what they hold."""
+    assert not {"pickle", "joblib", "dill", "shelve"} & {name.split(".")[0] for name in imported_modules(path)}
+    calls = [node for node in nodes_of(path) if isinstance(node, ast.Call) and dotted_name(node.func) == "np.load"]
+    for call in calls:
+        allowed = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords if keyword.arg != "mmap_mode"}
+        assert allowed.get("allow_pickle") is False
+
+
+@everyfile
+def test_every_module_says_what_it_is_for(path):
+    """A docstring opens each file."""
+    assert ast.get_docstring(ast.parse(path.read_text()))
+
+
+def test_importing_the_package_is_quick_work():
+    """`import softspread` loads none of the heavy libraries."""
+    code = "import sys, softspread; print([m for m in ('sklearn', 'numba', 'faiss', 'scipy', 'pandas') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_public_name_exists_and_is_listed():
+    """__all__ can be imported, name by name, and dir shows it."""
+    import softspread
+
+    for name in softspread.__all__:
+        assert getattr(softspread, name) is not None
+    assert set(softspread.__all__) <= set(dir(softspread))
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        softspread.nonsense  # noqa: B018

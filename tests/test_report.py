@@ -1,0 +1,147 @@
+"""The blocks of a report escape what they are given, and files appear whole or not at all."""
+
+import base64
+import json
+import os
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from softspread import report
+from softspread.errors import InputError, StoreError
+
+NASTY = "</script><img src=x onerror='alert(1)'>&\""
+
+
+class Tags(HTMLParser):
+    """Collects the elements of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [name for name, _ in attrs]
+
+
+def tiny_map(n=5, label="a"):
+    rng = np.random.default_rng(0)
+    view = report.View(label, np.full((n, 2), 0.5), rng.random(n), np.arange(n))
+    return report.ItemMap(rng.normal(size=(n, 2)), [label, "b"], [view], marks={label: (0.0, 0.0)})
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        report.heading(NASTY, NASTY),
+        report.section(NASTY, note=NASTY),
+        report.paragraph(NASTY),
+        report.bullets([NASTY]),
+        report.code(NASTY),
+        report.cards([report.Card(NASTY, NASTY, NASTY)]),
+        report.facts({NASTY: NASTY}),
+        report.table([NASTY], [[report.Cell(NASTY, NASTY), report.Cell(NASTY, NASTY, best=True)]], NASTY),
+        report.histograms({NASTY: np.ones(3)}, NASTY),
+        report.item_map(tiny_map(label=NASTY), name="x"),
+        report.embed_json("x", {NASTY: NASTY}),
+        report.page(NASTY, footer=NASTY),
+    ],
+)
+def test_no_text_becomes_markup(block):
+    """A text that tries to leave its place stays text in every block."""
+    page = Tags(block)
+    assert "img" not in page.tags
+    assert "onerror" not in page.attributes
+    assert NASTY not in block
+
+
+def test_embedded_json_reads_back():
+    """Escaping inside the script element does not change the data."""
+    text = report.embed_json("x", {"a": NASTY})
+    assert json.loads(re.search(r">(.*)</script>$", text)[1]) == {"a": NASTY}
+
+
+def test_histogram_bars_count_every_item():
+    """The numbers in the bars' titles add up, also for values of 0 and for one value only."""
+    text = report.histograms({"a": np.array([0.0, 1e-9, 0.5, 3.0, 1000.0]), "b": np.ones(7)}, "votes")
+    charts = text.split("<svg")[1:]
+    assert [sum(map(int, re.findall(r": (\d+) items<", chart))) for chart in charts] == [5, 7]
+    assert "nan" not in text
+
+
+def test_histograms_need_values():
+    """Nothing to show is an error, not an empty picture."""
+    with pytest.raises(InputError, match="at least one"):
+        report.histograms({}, "votes")
+    with pytest.raises(InputError, match="at least one"):
+        report.histograms({"a": np.array([])}, "votes")
+
+
+def test_map_places_items_inside_the_square_with_up_as_up():
+    """Coordinates fill the square without leaving it; larger y is higher on the page."""
+    data = json.loads(re.search(r"id='items'>(.*)</script>$", report.item_map(tiny_map(50)))[1])
+    xy = np.frombuffer(base64.b64decode(data["xy"]), dtype="<u2").reshape(-1, 2)
+    assert xy.min() > 0
+    assert xy.max() < report.MAP_SIZE
+    positions = tiny_map(50).positions
+    assert xy[:, 1].argmin() == positions[:, 1].argmax()
+    assert xy[:, 0].argmax() == positions[:, 0].argmax()
+
+
+def test_map_of_items_in_one_place_is_drawn():
+    """Coinciding items do not divide by zero."""
+    view = report.View("v", np.full((2, 2), 0.5), np.zeros(2), np.zeros(2, dtype=int))
+    assert "NaN" not in report.item_map(report.ItemMap(np.ones((2, 2)), ["a", "b"], [view]))
+
+
+@pytest.mark.parametrize("n_classes", [1, 10, 11, 200])
+def test_every_class_has_its_own_color(n_classes):
+    """No two classes share a colour."""
+    assert len(set(report.class_colors(n_classes))) == n_classes
+
+
+def test_page_loads_nothing():
+    """No element of an empty page points anywhere, and its policy forbids it."""
+    text = report.page("t", report.item_map(tiny_map()))
+    page = Tags(text)
+    assert not {"src", "href", "srcset", "action"} & set(page.attributes)
+    assert "http:" not in text
+    assert "https:" not in text
+    assert "default-src 'none'" in text
+
+
+def test_write_text_replaces_a_file_and_leaves_nothing_else(tmp_path):
+    """The folder holds exactly the new file."""
+    target = tmp_path / "a.html"
+    target.write_text("old")
+    report.write_text(target, "new é")
+    assert target.read_text(encoding="utf-8") == "new é"
+    assert os.listdir(tmp_path) == ["a.html"]
+
+
+def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
+    """When the last step fails, the old file stands and no temporary one is left."""
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    target = tmp_path / "a.html"
+    target.write_text("old")
+    monkeypatch.setattr(report.os, "replace", full)
+    with pytest.raises(StoreError, match="No space left"):
+        report.write_text(target, "new")
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.html"]
+
+
+@pytest.mark.parametrize("name", ["", "missing/a.html", "file/a.html", "bad\0name"])
+def test_targets_that_cannot_be_written_are_refused(tmp_path, name):
+    """A folder, a folder that is not there, a file in place of a folder, an impossible name."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot write"):
+        report.check_target(tmp_path / name)
+    assert os.listdir(tmp_path) == ["file"]
