@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-import reference
 from sklearn.base import clone
 
+import reference
 from softspread import GaussianKernelRegression, KNeighborsVotes, ProbabilisticLabelSpreading, VoteHistogram, Votes
 from softspread import baselines as module
 

@@ -68,23 +68,29 @@ def fitted(request):
 
 
 BAD_UPDATES = [
-    (dict(items="nobody", labels="cat"), "'nobody' are not among the 12 item ids"),
-    (dict(items=["item 0", "nobody"], labels="cat"), "1 votes name unknown items"),
-    (dict(items=0, labels="cat"), "0 are not among the 12 item ids"),
-    (dict(items="item 0", labels=None), "label number 0 .* is missing"),
-    (dict(items="item 0", labels=np.nan), "label number 0 .* is missing"),
-    (dict(items=["item 0", "item 1"], labels=["cat"]), "2 items but 1 labels"),
-    (dict(items="item 0", labels="cat", weights=np.nan), "weights must be finite, got nan"),
-    (dict(items="item 0", labels="cat", weights=-np.inf), "weights must be finite, got -inf"),
-    (dict(items="item 0", labels="cat", weights="2"), "weights must be numbers"),
-    (dict(items="item 0", labels="cat", weights=True), "weights must be numbers"),
-    (dict(items="item 0", labels="cat", weights=[1, 2]), r"one number per vote \(1\)"),
-    (dict(items="item 5", labels="cat", weights=-1), "never cast: item 'item 5', label 'cat' would have -1 votes"),
-    (dict(items="item 0", labels="cat", annotators="ann", weights=-1.5), "would have -0.5 votes by that annotator"),
-    (dict(items="item 0", labels="cat", annotators="bob", weights=-1), "never cast: item 'item 0', label 'cat'"),
-    (dict(items="item 0", labels="cat", weights=-1), "never cast"),
-    (dict(items="item 0", labels="bird", weights=-1), "never cast: item 'item 0', label 'bird'"),
-    (dict(items="item 0", labels="cat", annotators=["ann", "bob"]), r"annotators must be one per vote \(1\)"),
+    ({"items": "nobody", "labels": "cat"}, "'nobody' are not among the 12 item ids"),
+    ({"items": ["item 0", "nobody"], "labels": "cat"}, "1 votes name unknown items"),
+    ({"items": 0, "labels": "cat"}, "0 are not among the 12 item ids"),
+    ({"items": "item 0", "labels": None}, "label number 0 .* is missing"),
+    ({"items": "item 0", "labels": np.nan}, "label number 0 .* is missing"),
+    ({"items": ["item 0", "item 1"], "labels": ["cat"]}, "2 items but 1 labels"),
+    ({"items": "item 0", "labels": "cat", "weights": np.nan}, "weights must be finite, got nan"),
+    ({"items": "item 0", "labels": "cat", "weights": -np.inf}, "weights must be finite, got -inf"),
+    ({"items": "item 0", "labels": "cat", "weights": "2"}, "weights must be numbers"),
+    ({"items": "item 0", "labels": "cat", "weights": True}, "weights must be numbers"),
+    ({"items": "item 0", "labels": "cat", "weights": [1, 2]}, r"one number per vote \(1\)"),
+    ({"items": "item 5", "labels": "cat", "weights": -1}, "never cast: item 'item 5', label 'cat' would have -1 votes"),
+    (
+        {"items": "item 0", "labels": "cat", "annotators": "ann", "weights": -1.5},
+        "would have -0.5 votes by that annotator",
+    ),
+    (
+        {"items": "item 0", "labels": "cat", "annotators": "bob", "weights": -1},
+        "never cast: item 'item 0', label 'cat'",
+    ),
+    ({"items": "item 0", "labels": "cat", "weights": -1}, "never cast"),
+    ({"items": "item 0", "labels": "bird", "weights": -1}, "never cast: item 'item 0', label 'bird'"),
+    ({"items": "item 0", "labels": "cat", "annotators": ["ann", "bob"]}, r"annotators must be one per vote \(1\)"),
 ]
 
 
@@ -98,14 +104,14 @@ def test_a_refused_update_says_why_and_changes_nothing(fitted, arguments, messag
 
 
 BAD_UNDOS = [
-    (dict(items="item 0", labels="dog", annotators="ann"), "never cast: item 'item 0', label 'dog'"),
-    (dict(items="item 0", labels="cat", annotators="bob"), "never cast"),
-    (dict(items="item 0", labels="cat"), "never cast"),
-    (dict(items="item 0", labels="bird"), "never cast: no vote names 'bird'"),
-    (dict(items="item 0", labels="cat", annotators="ann", weights=2), "would have -1 votes"),
-    (dict(items=["item 0", "item 0"], labels="cat", annotators="ann"), "would have -1 votes"),
-    (dict(items="nobody", labels="cat", annotators="ann"), "'nobody' are not among"),
-    (dict(items="item 0", labels="cat", annotators="ann", weights=np.nan), "weights must be finite"),
+    ({"items": "item 0", "labels": "dog", "annotators": "ann"}, "never cast: item 'item 0', label 'dog'"),
+    ({"items": "item 0", "labels": "cat", "annotators": "bob"}, "never cast"),
+    ({"items": "item 0", "labels": "cat"}, "never cast"),
+    ({"items": "item 0", "labels": "bird"}, "never cast: no vote names 'bird'"),
+    ({"items": "item 0", "labels": "cat", "annotators": "ann", "weights": 2}, "would have -1 votes"),
+    ({"items": ["item 0", "item 0"], "labels": "cat", "annotators": "ann"}, "would have -1 votes"),
+    ({"items": "nobody", "labels": "cat", "annotators": "ann"}, "'nobody' are not among"),
+    ({"items": "item 0", "labels": "cat", "annotators": "ann", "weights": np.nan}, "weights must be finite"),
 ]
 
 
@@ -127,38 +133,38 @@ def test_a_vote_can_be_taken_back_by_the_one_who_cast_it(fitted):
 
 
 BAD_FITS = [
-    (dict(X=with_entry(np.nan), y=Y), "X contains NaN"),
-    (dict(X=with_entry(np.inf), y=Y), "X contains infinity"),
-    (dict(X=with_entry(1e200), y=Y), "squared distances overflow; scale the features"),
-    (dict(X=X[:, 0], y=Y), "Expected 2D array, got 1D array"),
-    (dict(X=X[None], y=Y), "dim 3"),
-    (dict(X=X[:, :0], y=Y), "0 feature"),
-    (dict(X=np.empty((0, 2)), y=[]), "0 sample"),
-    (dict(X=[["a", "b"]], y=["cat"]), "could not convert"),
-    (dict(X=X, y=Y[:11]), "X has 12 items but y has 11 rows"),
-    (dict(X=X, y=[[1, 0]] * 11), "X has 12 items but y has 11 rows"),
-    (dict(X=X, y=None), "requires y to be passed"),
-    (dict(X=X, y=3), r"y must be labels .* got shape \(\)"),
-    (dict(X=X, y=np.zeros((12, 2, 2))), "y must be labels"),
-    (dict(X=X, y=[[1, 0], [1]] * 6), "y must be labels"),
-    (dict(X=X, y=np.array([0, 1, np.nan] * 4)), "y contains NaN"),
-    (dict(X=X, y=np.array([0, 1, np.inf] * 4)), "y contains infinity"),
-    (dict(X=X, y=np.linspace(0, 1, 12)), "Unknown label type"),
-    (dict(X=X, y=-np.ones((12, 2))), "counts must be finite and not negative"),
-    (dict(X=X, y=[["cat", "dog"]] * 12), "counts must be a table of numbers"),
-    (dict(X=X, y=Y, classes=["cat"]), r"'dog' are not among the classes \['cat'\]"),
-    (dict(X=X, y=Y, classes=["cat", "dog", "cat"]), "classes must be distinct"),
-    (dict(X=X, y=np.eye(12)[:, :3], classes=["a", "b"]), r"\(12, 3\) do not fit 12 items and 2 classes"),
-    (dict(X=X, y=Y, item_ids=range(11)), "each of the 12 items, got 11 ids"),
-    (dict(X=X, y=Y, item_ids=[0, 0, *range(2, 12)]), "item_ids must be distinct; 0 appear"),
-    (dict(X=X, y=Y, item_ids=[None, *range(1, 12)]), "item id number 0 .* is missing"),
-    (dict(X=X, y=Votes.from_pairs(["a"], [0])), "items must be positions from 0 to 11 when no item_ids are given"),
-    (dict(X=X, y=Votes.from_pairs([True], [0])), "items must be positions from 0 to 11"),
-    (dict(X=X, y=Votes.from_pairs([12], [0])), "12 are no positions of the 12 items; allowed are 0 to 11"),
-    (dict(X=X, y=Votes.from_pairs([-1], [0])), "-1 are no positions"),
-    (dict(X=X, y=Votes.from_pairs([0.5], [0])), "items must be positions"),
-    (dict(X=X, y=Votes.from_pairs([0], [0], weights=-1)), "never cast: item 0, label 0 would have -1 votes"),
-    (dict(X=X, y=Votes.from_pairs(["a"], [0]), item_ids=range(12)), "'a' are not among the 12 item ids"),
+    ({"X": with_entry(np.nan), "y": Y}, "X contains NaN"),
+    ({"X": with_entry(np.inf), "y": Y}, "X contains infinity"),
+    ({"X": with_entry(1e200), "y": Y}, "squared distances overflow; scale the features"),
+    ({"X": X[:, 0], "y": Y}, "Expected 2D array, got 1D array"),
+    ({"X": X[None], "y": Y}, "dim 3"),
+    ({"X": X[:, :0], "y": Y}, "0 feature"),
+    ({"X": np.empty((0, 2)), "y": []}, "0 sample"),
+    ({"X": [["a", "b"]], "y": ["cat"]}, "could not convert"),
+    ({"X": X, "y": Y[:11]}, "X has 12 items but y has 11 rows"),
+    ({"X": X, "y": [[1, 0]] * 11}, "X has 12 items but y has 11 rows"),
+    ({"X": X, "y": None}, "requires y to be passed"),
+    ({"X": X, "y": 3}, r"y must be labels .* got shape \(\)"),
+    ({"X": X, "y": np.zeros((12, 2, 2))}, "y must be labels"),
+    ({"X": X, "y": [[1, 0], [1]] * 6}, "y must be labels"),
+    ({"X": X, "y": np.array([0, 1, np.nan] * 4)}, "y contains NaN"),
+    ({"X": X, "y": np.array([0, 1, np.inf] * 4)}, "y contains infinity"),
+    ({"X": X, "y": np.linspace(0, 1, 12)}, "Unknown label type"),
+    ({"X": X, "y": -np.ones((12, 2))}, "counts must be finite and not negative"),
+    ({"X": X, "y": [["cat", "dog"]] * 12}, "counts must be a table of numbers"),
+    ({"X": X, "y": Y, "classes": ["cat"]}, r"'dog' are not among the classes \['cat'\]"),
+    ({"X": X, "y": Y, "classes": ["cat", "dog", "cat"]}, "classes must be distinct"),
+    ({"X": X, "y": np.eye(12)[:, :3], "classes": ["a", "b"]}, r"\(12, 3\) do not fit 12 items and 2 classes"),
+    ({"X": X, "y": Y, "item_ids": range(11)}, "each of the 12 items, got 11 ids"),
+    ({"X": X, "y": Y, "item_ids": [0, 0, *range(2, 12)]}, "item_ids must be distinct; 0 appear"),
+    ({"X": X, "y": Y, "item_ids": [None, *range(1, 12)]}, "item id number 0 .* is missing"),
+    ({"X": X, "y": Votes.from_pairs(["a"], [0])}, "items must be positions from 0 to 11 when no item_ids are given"),
+    ({"X": X, "y": Votes.from_pairs([True], [0])}, "items must be positions from 0 to 11"),
+    ({"X": X, "y": Votes.from_pairs([12], [0])}, "12 are no positions of the 12 items; allowed are 0 to 11"),
+    ({"X": X, "y": Votes.from_pairs([-1], [0])}, "-1 are no positions"),
+    ({"X": X, "y": Votes.from_pairs([0.5], [0])}, "items must be positions"),
+    ({"X": X, "y": Votes.from_pairs([0], [0], weights=-1)}, "never cast: item 0, label 0 would have -1 votes"),
+    ({"X": X, "y": Votes.from_pairs(["a"], [0]), "item_ids": range(12)}, "'a' are not among the 12 item ids"),
 ]
 
 
@@ -179,26 +185,29 @@ def test_a_refused_fit_says_why_and_leaves_a_fitted_estimator_as_it_was(name, ar
 
 
 BAD_PARAMETERS = [
-    *[(dict(alpha=value), "alpha must be at least 0 and below 1") for value in (1, 1.5, -0.1, np.nan, "0.9", True, None)],
-    *[(dict(n_neighbors=value), "n_neighbors must be a whole number, at least 1") for value in (0, -3, 2.0, "3", True)],
-    *[(dict(bandwidth=value), "bandwidth must be") for value in (0, -1.0, np.nan, np.inf, "median", True)],
-    *[(dict(scaling=value), "scaling must be one of 'peak', 'source', 'none'") for value in ("max", None, 1)],
-    *[(dict(prior_strength=value), "prior_strength must be") for value in (-1e-4, np.nan, np.inf, "much", True)],
-    *[(dict(tol=value), "tol must be") for value in (0, -1e-6, 0.5, "1e-6", np.nan)],
-    (dict(solver="magic"), "solver must be one of"),
-    (dict(index="magic"), "index must be 'auto' or one of"),
-    (dict(annotator_model="magic"), "annotator_model must be one of"),
-    (dict(random_state=-1), "random_state must be"),
-    (dict(random_state="seed"), "random_state must be"),
-    (dict(n_jobs=0), "n_jobs must be"),
-    (dict(n_jobs=1.5), "n_jobs must be"),
-    (dict(prior=[0.5, 0.5, 0.5]), r"shape \(12, 2\) or \(2,\), got \(3,\)"),
-    (dict(prior=np.ones((11, 2))), r"shape \(12, 2\) or \(2,\), got \(11, 2\)"),
-    (dict(prior=[1.5, -0.5]), "a prior must be finite and not negative"),
-    (dict(prior=[np.nan, 1]), "a prior must be finite and not negative"),
-    (dict(prior=["0.5", "0.5"]), "a prior must hold numbers"),
-    (dict(prior="uniform"), "a prior must hold numbers"),
-    (dict(prior=[[1, 0]] * 11 + [[0, 0]]), "row 11 of the prior sums to 0"),
+    *[
+        ({"alpha": value}, "alpha must be at least 0 and below 1")
+        for value in (1, 1.5, -0.1, np.nan, "0.9", True, None)
+    ],
+    *[({"n_neighbors": value}, "n_neighbors must be a whole number, at least 1") for value in (0, -3, 2.0, "3", True)],
+    *[({"bandwidth": value}, "bandwidth must be") for value in (0, -1.0, np.nan, np.inf, "median", True)],
+    *[({"scaling": value}, "scaling must be one of 'peak', 'source', 'none'") for value in ("max", None, 1)],
+    *[({"prior_strength": value}, "prior_strength must be") for value in (-1e-4, np.nan, np.inf, "much", True)],
+    *[({"tol": value}, "tol must be") for value in (0, -1e-6, 0.5, "1e-6", np.nan)],
+    ({"solver": "magic"}, "solver must be one of"),
+    ({"index": "magic"}, "index must be 'auto' or one of"),
+    ({"annotator_model": "magic"}, "annotator_model must be one of"),
+    ({"random_state": -1}, "random_state must be"),
+    ({"random_state": "seed"}, "random_state must be"),
+    ({"n_jobs": 0}, "n_jobs must be"),
+    ({"n_jobs": 1.5}, "n_jobs must be"),
+    ({"prior": [0.5, 0.5, 0.5]}, r"shape \(12, 2\) or \(2,\), got \(3,\)"),
+    ({"prior": np.ones((11, 2))}, r"shape \(12, 2\) or \(2,\), got \(11, 2\)"),
+    ({"prior": [1.5, -0.5]}, "a prior must be finite and not negative"),
+    ({"prior": [np.nan, 1]}, "a prior must be finite and not negative"),
+    ({"prior": ["0.5", "0.5"]}, "a prior must hold numbers"),
+    ({"prior": "uniform"}, "a prior must hold numbers"),
+    ({"prior": [[1, 0]] * 11 + [[0, 0]]}, "row 11 of the prior sums to 0"),
 ]
 
 
@@ -253,13 +262,13 @@ def test_nothing_is_predicted_before_fitting(name):
 def test_new_items_are_checked_like_fitted_ones(name):
     """A wrong number of features, NaN and overflow are refused for new items."""
     est = type(ESTIMATORS[name])(**ESTIMATORS[name].get_params()).fit(X, Y)
-    with pytest.raises(InputError, match="3 features"):
+    with pytest.raises(InputError, match=r"3 features"):
         est.predict_proba(np.zeros((1, 3)))
     with pytest.raises(InputError, match="NaN"):
         est.predict_proba([[0.0, np.nan]])
     with pytest.raises(InputError, match="overflow"):
         est.predict_proba([[0.0, 1e200]])
-    with pytest.raises(InputError, match="confidence_level must lie strictly between 0 and 1, got 1.5"):
+    with pytest.raises(InputError, match=r"confidence_level must lie strictly between 0 and 1, got 1\.5"):
         est.predict_interval(confidence_level=1.5)
     with pytest.raises(InputError, match="method must be one of"):
         est.predict_interval(method="magic")
@@ -345,7 +354,7 @@ def test_every_way_to_give_a_seed_is_taken(rng):
     assert checks.generator(rng) is rng
     for seed in (3, np.int64(3)):
         assert checks.generator(seed).integers(1000) == np.random.default_rng(3).integers(1000)
-    draws = [checks.generator(np.random.RandomState(5)).integers(10**6) for _ in range(2)]  # noqa: NPY002
+    draws = [checks.generator(np.random.RandomState(5)).integers(10**6) for _ in range(2)]
     assert draws[0] == draws[1]
 
 

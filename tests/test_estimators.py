@@ -294,17 +294,22 @@ def test_public_names_are_all_there():
         (100, {0.1: 0.2365, 0.5: 0.1879, 0.75: 0.1750, 0.9: 0.1669, 0.95: 0.1620}),
         (1_000, {0.1: 0.1638, 0.5: 0.1506, 0.75: 0.1427, 0.9: 0.1384, 0.95: 0.1387}),
         (10_000, {0.1: 0.0998, 0.5: 0.0991, 0.75: 0.1094, 0.9: 0.1231}),
+        (100_000, {0.1: 0.0295, 0.5: 0.0673, 0.75: 0.0978, 0.9: 0.1200}),
     ],
 )
 def test_cifar10h_reaches_the_known_errors(n_votes, expected, shared_data):
-    """RMSE on real crowd soft labels is within 2 % of the figures measured independently (mean of draws)."""
+    """RMSE on real crowd soft labels is within 2 % of figures measured independently (means of 3 draws).
+
+    With 100 votes single draws scatter by 2 to 4 %, the figures' own draws too: three standard errors of their mean are
+    allowed there.
+    """
     folder = shared_data / "cifar10h"
     counts = np.load(folder / "counts.npy").astype(float)
     truth = counts / counts.sum(axis=1, keepdims=True)
     graph = knn_graph(np.load(folder / "features_efflite2_umap20.npy"), n_neighbors=20)
     cumulative = truth.cumsum(axis=1)
     errors = {alpha: [] for alpha in expected}
-    n_draws = 12 if n_votes == 100 else 3  # few votes: single draws scatter by several percent
+    n_draws = {100: 12, 1_000: 3, 10_000: 2, 100_000: 1}[n_votes]  # the more votes, the less draws differ
     for draw in range(n_draws):
         rng = np.random.default_rng(draw)
         rows = rng.integers(0, len(truth), n_votes)
@@ -313,7 +318,8 @@ def test_cifar10h_reaches_the_known_errors(n_votes, expected, shared_data):
         for alpha, found in errors.items():
             found.append(rmse(truth, ProbabilisticLabelSpreading(alpha=alpha).fit(graph, votes).predict_proba()))
     for alpha, figure in expected.items():
-        assert np.mean(errors[alpha]) == pytest.approx(figure, rel=0.02), alpha
+        scatter = 3 * np.std(errors[alpha], ddof=1) / np.sqrt(3) if n_votes == 100 else 0.0
+        assert np.mean(errors[alpha]) == pytest.approx(figure, rel=0.02, abs=scatter), alpha
 
 
 @pytest.mark.shared

@@ -101,9 +101,7 @@ def test_coverage_of_whole_votes_is_near_the_level(level):
     successes = np.arange(41)
     lower, upper = wilson(np.column_stack([successes, 40 - successes]).astype(float), level)
     truth = np.linspace(0.05, 0.95, 91)
-    covered = [
-        binom.pmf(successes, 40, p)[(lower[:, 0] <= p) & (p <= upper[:, 0])].sum() for p in truth
-    ]
+    covered = [binom.pmf(successes, 40, p)[(lower[:, 0] <= p) & (p <= upper[:, 0])].sum() for p in truth]
     assert np.mean(covered) == pytest.approx(level, abs=0.01)
     assert min(covered) > level - 0.08
 

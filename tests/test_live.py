@@ -134,3 +134,22 @@ def test_soft_labels_of_a_few_items_equal_the_full_answer(graph, rng):
     est = ProbabilisticLabelSpreading().fit(graph, Votes.from_pairs(ids[rows], columns), item_ids=ids)
     est.update(["item-7"], [2])
     np.testing.assert_allclose(est.soft_labels_of(["item-7", "item-0"]), est.predict_proba()[[7, 0]])
+
+
+def test_interrupted_update_leaves_votes_classes_and_bounds_as_they_were(graph, monkeypatch, rng):
+    """A failure half-way loses nothing: same votes, same classes, and a refinement restores the mass."""
+    rows, columns = random_votes(rng, 20)
+    est = fit(graph, rows, columns)
+    before, n_votes = est.predict_freq(), len(est.votes_)
+
+    def fail(*_):
+        est._state.Y[5, 0] += 0.25  # half-way
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(est._state, "_push", fail)
+    with pytest.raises(KeyboardInterrupt):
+        est.update([3, 4], ["new", 0])
+    assert len(est.votes_) == n_votes
+    assert est.classes_.tolist() == [0, 1, 2]
+    assert (np.abs(est.predict_freq() - before) <= est.error_bound_[:, None] + 1e-9).all()
+    np.testing.assert_allclose(est.refine().predict_freq(), before, atol=1e-5)

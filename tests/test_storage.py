@@ -124,7 +124,9 @@ def test_parameters_survive_a_trip(tmp_path, make):
     assert around(est, tmp_path).get_params() == est.get_params()
 
 
-@pytest.mark.parametrize("prior", [[0.2, 0.3, 0.5], np.random.default_rng(0).uniform(size=(N, 3))], ids=["row", "table"])
+@pytest.mark.parametrize(
+    "prior", [[0.2, 0.3, 0.5], np.random.default_rng(0).uniform(size=(N, 3))], ids=["row", "table"]
+)
 def test_a_prior_survives_a_trip_also_after_a_new_class(tmp_path, prior):
     """The given prior is kept as given, and what later classes made of it as well."""
     est = ProbabilisticLabelSpreading(n_neighbors=4, prior=prior, prior_strength=0.5)
@@ -209,7 +211,12 @@ def test_annotators_called_nothing_survive_a_trip(tmp_path):
 def saved(tmp_path):
     """A file with a fitted spreading estimator."""
     path = tmp_path / "est.softspread"
-    save(ESTIMATORS["spreading"]().fit(X, make_votes(IDS["strings"], CLASSES["mixed"], "partly"), item_ids=IDS["strings"]), path)
+    save(
+        ESTIMATORS["spreading"]().fit(
+            X, make_votes(IDS["strings"], CLASSES["mixed"], "partly"), item_ids=IDS["strings"]
+        ),
+        path,
+    )
     return path
 
 
@@ -218,7 +225,7 @@ def test_a_file_cut_anywhere_is_refused(saved):
     content = saved.read_bytes()
     for size in range(0, len(content), max(1, len(content) // 200)):
         saved.write_bytes(content[:size])
-        with pytest.raises(StoreError, match="damaged or cut short|was not written by softspread"):
+        with pytest.raises(StoreError, match=r"damaged or cut short|was not written by softspread"):
             load(saved)
 
 

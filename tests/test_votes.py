@@ -122,7 +122,9 @@ def test_counts_in_a_frame_bring_names():
 def test_wide_tables_skip_missing_votes(missing):
     """-1, None and NaN mean no vote, beside numbers and beside text."""
     for a, b in ((0, 1), ("cat", "dog")):
-        frame = pd.DataFrame({"ann": [a, missing, b], "bob": [missing, missing, a]}, index=["x", "y", "z"], dtype=object)
+        frame = pd.DataFrame(
+            {"ann": [a, missing, b], "bob": [missing, missing, a]}, index=["x", "y", "z"], dtype=object
+        )
         votes = Votes.from_wide(frame)
         assert votes.items.tolist() == ["x", "z", "z"]
         assert votes.labels.tolist() == [a, b, a]
@@ -262,7 +264,7 @@ def test_retractions_are_accounted_by_item_label_and_annotator():
         check_retractions(rows, columns, np.array(["ann", "bob"]), np.array([1.0, -1.0]), names)
     with pytest.raises(InputError, match="never cast"):
         check_retractions(rows, columns, np.array(["ann", None], dtype=object), np.array([1.0, -1.0]), names)
-    with pytest.raises(InputError, match="item 0, label 'b' would have -0.5 votes"):
+    with pytest.raises(InputError, match=r"item 0, label 'b' would have -0\.5 votes"):
         check_retractions(rows, columns, None, np.array([1.0, -1.5]), names)
 
 
@@ -309,4 +311,4 @@ def test_bad_votes_are_refused_with_the_reason(make, message):
 def test_only_votes_can_be_added():
     """Adding anything else is a type error, as for lists."""
     with pytest.raises(TypeError):
-        Votes.from_pairs([0], [0]) + [1]
+        Votes.from_pairs([0], [0]) + 1

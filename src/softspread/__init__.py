@@ -22,6 +22,7 @@ _HOMES = {
     "save": "storage",
     "load": "storage",
     "metrics": "metrics",
+    "plan": "guarantees",
     "SoftspreadError": "errors",
     "InputError": "errors",
     "ConvergenceError": "errors",
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from softspread.graph import affinity_graph as affinity_graph
     from softspread.graph import epsilon_graph as epsilon_graph
     from softspread.graph import knn_graph as knn_graph
+    from softspread.guarantees import plan as plan
     from softspread.storage import load as load
     from softspread.storage import save as save
     from softspread.votes import Votes as Votes

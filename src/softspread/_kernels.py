@@ -74,7 +74,8 @@ MAX_ROUNDS = 200  # a growing set needs about ten; the cap only guards against r
 GROWTH = 1.4  # new members per round, as a multiple of |P|; measured best of 0.7, 1, 1.4 and 2 at 10k and 1M items
 GOAL_SHARE = 0.05  # of the wanted |r|**2 may be left inside P
 OUTSIDE_SHARE = 0.02  # or this share of the present |r|**2, whichever is more
-PUSH_LEVEL = 0.25  # each level of the push is this much finer than the one before
+PUSH_LEVEL = 0.5  # each level of the push is this much finer than the one before ...
+LEVEL_COST = 2.0  # ... and costs about this much more
 
 
 class LocalWork(NamedTuple):
@@ -339,7 +340,9 @@ def push(indptr, indices, weights, root, alpha, x, r, floor, edge_budget, n_touc
         u = touched[t]
         level = max(level, abs(r[u]) / root[u])
     edges = 0
-    while level > floor and edges < edge_budget:
+    cost = 0
+    while level > floor and edges + LEVEL_COST * cost <= edge_budget:
+        before = edges
         next_level = max(floor, level * PUSH_LEVEL)
         head = 0
         waiting = 0
@@ -349,7 +352,7 @@ def push(indptr, indices, weights, root, alpha, x, r, floor, edge_budget, n_touc
                 queue[(head + waiting) % size] = u
                 queued[u] = 1
                 waiting += 1
-        # A level is always finished, so that what is reported holds; levels are small next to the budget.
+        # A level is always finished, so that what is reported holds.
         while waiting > 0:
             u = queue[head]
             head = (head + 1) % size
@@ -371,6 +374,7 @@ def push(indptr, indices, weights, root, alpha, x, r, floor, edge_budget, n_touc
                     waiting += 1
             edges += indptr[u + 1] - indptr[u]
         level = next_level
+        cost = edges - before
     return level, n_touched, edges
 
 

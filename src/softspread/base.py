@@ -40,6 +40,10 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Mass after ``new`` came in; ``votes_`` holds it already."""
         self._spread()
 
+    def _spread_less(self) -> None:
+        """Mass after an update failed half-way; ``votes_`` and ``classes_`` are as they were before."""
+        self._spread()
+
     def _mass(self) -> FloatArray:
         raise NotImplementedError  # pragma: no cover
 
@@ -168,11 +172,18 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         new = VoteTable(rows, checks.columns_of_labels(votes.labels, classes), votes.weights, votes.annotators)
         self._check_later_retractions(new, classes)
         # Nothing was changed up to here: a refused update leaves the estimator as it was.
+        before = self.classes_, self.prior_
+        self.classes_ = classes
         if len(new_classes):
-            self.classes_ = classes
             self._widen_prior(len(new_classes))
         self.votes_.append(new)
-        self._spread_more(new)
+        try:
+            self._spread_more(new)
+        except BaseException:  # neither does one that fails or is interrupted
+            self.votes_.forget(len(new))
+            self.classes_, self.prior_ = before
+            self._spread_less()
+            raise
         return self
 
     def _check_later_retractions(self, new: VoteTable, classes: AnyArray) -> None:

@@ -140,6 +140,9 @@ class ProbabilisticLabelSpreading(VotesEstimator):
             self._state.add_classes(missing)
         self._state.add(new)
 
+    def _spread_less(self) -> None:
+        self._state.recover(len(self.classes_))
+
     def refine(self, tol: float | None = None) -> "ProbabilisticLabelSpreading":
         """Bring all soft labels to the accuracy of a fresh fit after live updates, or to a tighter ``tol``."""
         check_is_fitted(self)

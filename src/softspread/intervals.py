@@ -39,9 +39,12 @@ METHODS = ("wilson", "wilson_floor", "hoeffding", "calibrated")
 DENSE_ITEMS = 2_000  # up to here the dense inverse takes about a second and misses nothing
 FLOORS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)  # of the push; finer costs more and misses less
 EDGE_BUDGET = 1_000_000_000  # edges that all pushes together may visit: 10 to 20 s on one core
+ENOUGH_MISSED = 0.01  # of a profile's weight; a finer floor would no longer narrow an interval
 SAMPLE_SEEDS = 16  # items on which the cost of a floor is measured
 N_BLOCKS = 8  # blocks of seeds with sums of their own; fixed, so that results do not depend on the number of threads
 DENSE_BLOCK = 256  # voted items per block of the dense path; memory n x block
+
+SNAP = 0.005  # ends this close to 0 or 1 may as well be 0 or 1, where many true probabilities are
 
 LIPSCHITZ_QUANTILE = 0.95  # the steepest edges are mostly noise of single votes
 LIPSCHITZ_EVIDENCE = 1.0  # an end with less than one virtual vote says nothing about a slope
@@ -82,6 +85,11 @@ def wilson(
     lower = np.where(successes > 0, (centre - half) / scale, 0.0)  # exactly 0 and 1 where rounding would miss them
     upper = np.where(successes < trials, (centre + half) / scale, 1.0)
     return np.clip(lower, 0.0, share), np.clip(upper, share, 1.0)
+
+
+def snap_ends(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Move ends within 0.005 of 0 or 1 onto them: spread mass is never exactly 0, many true probabilities are."""
+    return np.where(lower < SNAP, 0.0, lower), np.where(upper > 1 - SNAP, 1.0, upper)
 
 
 # -------------------------------------------------------------------------------------------------- votes that stand
@@ -189,7 +197,8 @@ def sums_of_squares(
     lipschitz : change of a soft label per unit of distance; None leaves the bias out
     weights_are_counts : see :func:`standing_votes`
     mass_error : (n,) or a number, proven bound on the error of an item's evidence; widens what may be missing
-    floor : of the push, smaller = tighter and slower; None = the finest that visits at most a billion edges
+    floor : of the push, smaller = tighter and slower; None = fine enough to miss 1 % of a profile, or the finest that
+        visits at most a billion edges
 
     Returns
     -------
@@ -282,14 +291,19 @@ class PushMemory:
 
 
 def affordable_floor(diffusion: Diffusion, rows: IntArray, edge_budget: int) -> float:
-    """The finest floor at which pushes from these (inner) rows visit at most this many edges, judged by a sample."""
+    """The floor at which pushes from these (inner) rows miss 1 %, or the finest that visits at most so many edges.
+
+    Both are judged by a sample. As S sqrt(d) = sqrt(d), a profile holds sum_i M_iq sqrt(d_i) = sqrt(d_q) / (1 - alpha).
+    """
+    graph = diffusion.graph
+    rows = rows[graph.inner_degrees[rows] > 0]  # an isolated item is done after one step
     if len(rows) == 0:
         return FLOORS[-1]
-    graph = diffusion.graph
     sample = rows[np.linspace(0, len(rows) - 1, min(SAMPLE_SEEDS, len(rows))).astype(np.int64)].astype(np.uint32)
     memory = PushMemory(graph.n_items)
-    nobody = np.zeros((graph.n_items, 2))
+    weights = np.stack([diffusion.root, np.zeros(graph.n_items)], axis=1)
     ones = np.ones(graph.n_items)
+    whole = diffusion.root[sample] / (1 - diffusion.alpha)
     afford = FLOORS[0]
     for floor in FLOORS:
         out = np.empty((len(sample), 5))
@@ -302,7 +316,7 @@ def affordable_floor(diffusion: Diffusion, rows: IntArray, edge_budget: int) -> 
             sample,
             ones,
             ones,
-            nobody,
+            weights,
             floor,
             *memory.arrays,
             out,
@@ -310,6 +324,8 @@ def affordable_floor(diffusion: Diffusion, rows: IntArray, edge_budget: int) -> 
         if edges / len(sample) * len(rows) > edge_budget:
             break
         afford = floor
+        if np.mean(1 - out[:, 0] / whole) <= ENOUGH_MISSED:
+            break
     return afford
 
 

@@ -137,6 +137,15 @@ class SpreadState:
             self.R = B - apply_system(diffusion.graph, diffusion.alpha, self.Y, diffusion.workers)
         self._settle()
 
+    def recover(self, n_classes: int) -> None:
+        """After a failed update: the residual of the mass as it is, from the votes that stand, so that bounds hold."""
+        self.Y = np.ascontiguousarray(self.Y[:, :n_classes])
+        self.R = self.sources() - apply_system(
+            self.diffusion.graph, self.diffusion.alpha, self.Y, self.diffusion.workers
+        )
+        self._settle()
+        self._refined = False
+
     def _correction(self, columns: IntArray, relative: float) -> FloatArray:
         if relative >= 1.0:
             return np.zeros((len(self.Y), len(columns)))

@@ -3,6 +3,7 @@
 Work is cut into chunks that do not depend on the number of threads, so results do not depend on it either.
 """
 
+import numbers
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,9 +21,9 @@ def count_threads(n_jobs: int | None) -> int:
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
         return available
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
         raise InputError(f"n_jobs must be a whole number other than 0 or None, got {n_jobs!r}; -1 means all cores.")
-    return n_jobs if n_jobs > 0 else max(1, available + 1 + n_jobs)
+    return int(n_jobs) if n_jobs > 0 else max(1, available + 1 + int(n_jobs))
 
 
 class Workers:

@@ -227,6 +227,10 @@ class VoteTable:
         self._weights = _grown(self._weights[: self._size], new.weights, room, self._weights)
         self._size = size
 
+    def forget(self, n_votes: int) -> None:
+        """Drop the last votes."""
+        self._size -= n_votes
+
     def on_items(self, rows: IntArray) -> "VoteTable":
         """The votes on some items."""
         mine = np.isin(self.rows, rows)

@@ -153,7 +153,7 @@ def random_affinities(draw):
 @settings(max_examples=60, deadline=None)
 @given(random_affinities(), st.sampled_from([0.1, 0.5, 0.75, 0.9, 0.99]))
 def test_bounds_of_the_design_hold_on_any_graph(A, alpha):
-    """1 <= M_qq <= 1/(1 - alpha^2); phi_i/phi_q <= alpha sqrt(d_i/d_q); M_iq^2 <= alpha^2 M_ii M_qq; scales certified."""
+    """1 <= M_qq <= 1/(1 - alpha^2); phi_i/phi_q <= alpha sqrt(d_i/d_q); M_iq^2 <= alpha^2 M_ii M_qq."""
     graph = affinity_graph(A)
     M = dense_inverse(graph, alpha)
     own = np.diag(M)

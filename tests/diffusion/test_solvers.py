@@ -83,7 +83,10 @@ def test_unsolved_system_is_an_error_never_an_answer(graph, monkeypatch):
     """Too few steps raise; the message says how far it got and what to do."""
     monkeypatch.setattr(cg.ConjugateGradients, "most_steps", lambda self, tol: 2)
     B = np.eye(graph.n_items)[:, :2]
-    with Workers(1) as workers, pytest.raises(ConvergenceError, match=r"cg reached a relative residual of .* asked 1e-08"):
+    with (
+        Workers(1) as workers,
+        pytest.raises(ConvergenceError, match=r"cg reached a relative residual of .* asked 1e-08"),
+    ):
         prepare("cg", graph, 0.99, workers).solve(B, 1e-8)
 
 
@@ -114,7 +117,9 @@ def test_missing_multigrid_names_the_extra(graph, monkeypatch):
         amg.MultigridSolver(graph, 0.9, workers)
 
 
-@pytest.mark.parametrize(("n", "alpha", "expected"), [(100, 0.999, "dense"), (50_000, 0.9, "cg"), (50_000, 0.999, "amg")])
+@pytest.mark.parametrize(
+    ("n", "alpha", "expected"), [(100, 0.999, "dense"), (50_000, 0.9, "cg"), (50_000, 0.999, "amg")]
+)
 def test_auto_chooses_by_size_and_alpha(n, alpha, expected):
     """Small: dense; alpha close to 1: multigrid; else conjugate gradients."""
     assert choose_solver(n, alpha) == expected

@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-import reference
 from scipy import sparse
 
+import reference
 from softspread import InputError, SoftspreadWarning, affinity_graph, epsilon_graph, knn_graph
 from softspread.graph import build as module
 from softspread.graph.build import gaussian_weights
@@ -105,7 +105,9 @@ def test_triplicated_points_have_no_ties_to_themselves(rng):
 def test_an_outlier_whose_weights_underflow_is_isolated(rng):
     """A far item keeps an empty row, poisons nobody, and the user is told."""
     X = np.concatenate([rng.normal(size=(20, 2)), [[1e6, 1e6]]])
-    with pytest.warns(SoftspreadWarning, match="1 of 21 items have no neighbour and learn only from votes of their own"):
+    with pytest.warns(
+        SoftspreadWarning, match="1 of 21 items have no neighbour and learn only from votes of their own"
+    ):
         graph = knn_graph(X, 3, bandwidth=1.0)
     assert graph.n_isolated == 1
     assert graph.isolated[20]

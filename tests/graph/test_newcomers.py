@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-import reference
 
+import reference
 from softspread import (
     InputError,
     ProbabilisticLabelSpreading,

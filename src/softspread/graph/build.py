@@ -91,8 +91,8 @@ def epsilon_graph(X: Any, radius: float, *, normalization: str = "symmetric", n_
 
     Examples
     --------
-    >>> epsilon_graph([[0.0], [1.0], [5.0]], radius=2.0).n_isolated
-    1
+    >>> epsilon_graph([[0.0], [1.0], [5.0], [6.0]], radius=2.0).n_components
+    2
     """
     features = checks.features(X)
     checks.choice("normalization", normalization, NORMALIZATIONS)
@@ -122,8 +122,8 @@ def affinity_graph(A: Any, *, normalization: str = "symmetric") -> Graph:
 
     Examples
     --------
-    >>> affinity_graph([[0, 1, 0], [1, 0, 0], [0, 0, 0]]).n_components
-    2
+    >>> affinity_graph([[0, 1, 0], [1, 0, 2], [0, 2, 0]]).degrees.tolist()
+    [1.0, 3.0, 2.0]
     """
     checks.choice("normalization", normalization, NORMALIZATIONS)
     affinity = _checked_affinity(A)

@@ -25,9 +25,11 @@ TUNING_SAMPLE = 256
 RECALL_SAMPLE = 512
 TRAINING_POINTS = 200_000  # short training: cells need not be perfect, only even
 TRAINING_ROUNDS = 8
-TIE = 1e-6  # squared distances that differ by less, as a share, are equally good: approximate searches use single precision
+TIE = 1e-6  # squared distances that differ by less, as a share, are as good: approximate searches use single precision
 PRODUCT_ROWS = 100_000  # rows held in double precision at once by the search through products
-HARMLESS = 1e-9  # rounding of a squared distance, as a share of the mean to the farthest neighbour, that moves no weight
+HARMLESS = (
+    1e-9  # rounding of a squared distance, as a share of the mean to the farthest neighbour, that moves no weight
+)
 
 Search = Callable[[AnyArray, int, Workers, np.random.Generator, bool], Neighbors]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from softspread import knn_graph
-from softspread.diffusion.profiles import local_profiles
+from softspread.profiles import local_profiles
 from softspread.spreading import Diffusion
 
 
