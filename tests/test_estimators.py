@@ -187,6 +187,30 @@ def test_wilson_interval_contains_the_mean_and_narrows_with_votes(blobs):
     assert (upper - lower).mean() > widths[0]
 
 
+def test_hoeffding_interval_follows_its_formula(blobs, rng):
+    """Without bias the half-width is sqrt(ln(2/delta)/2 sum phi^2)/N over the votes; bias and all classes widen it."""
+    rows, columns = rng.integers(0, 180, 40), rng.integers(0, 3, 40)
+    est = ProbabilisticLabelSpreading(n_neighbors=8, prior_strength=0.0).fit(blobs, Votes.from_pairs(rows, columns))
+    inverse = np.linalg.inv(np.eye(180) - 0.9 * est.graph_.S.toarray())
+    phi = inverse[:, rows] / inverse[:, rows].max(axis=0)
+    half = np.sqrt(np.log(2 / 0.1) / 2 * (phi**2).sum(axis=1)) / phi.sum(axis=1)
+    p = est.predict_proba()
+    lower, upper = est.predict_interval(method="hoeffding", lipschitz=0)
+    np.testing.assert_allclose(lower, np.clip(p - half[:, None], 0, 1), atol=1e-6)
+    np.testing.assert_allclose(upper, np.clip(p + half[:, None], 0, 1), atol=1e-6)
+    for wider in (
+        {"lipschitz": 0.5},
+        {"lipschitz": 0, "simultaneous": True},
+        {"lipschitz": 0, "confidence_level": 0.99},
+    ):
+        low, high = est.predict_interval(method="hoeffding", **wider)
+        assert (high - low).sum() > (upper - lower).sum()
+    with pytest.raises(InputError, match="fitted items only"):
+        est.predict_interval(blobs, method="hoeffding")
+    with pytest.raises(InputError, match="method must be one of"):
+        est.predict_interval(method="guess")
+
+
 def test_explain_shows_annotators_and_cuts_to_the_top(blobs):
     """The heaviest votes come first, with who cast them."""
     votes = Votes.from_pairs([0, 1, 2, 60], [0, 0, 1, 1], annotators=["ann", "bob", "ann", "cy"])

@@ -13,6 +13,7 @@ from softspread.diffusion.scales import SCALINGS
 from softspread.errors import InputError
 from softspread.graph import Graph, knn_graph
 from softspread.graph.newcomers import tie_newcomers
+from softspread.intervals import estimate_lipschitz, hoeffding, sums_of_squares
 from softspread.live import SpreadState
 from softspread.parallel import Workers, count_threads
 from softspread.spreading import Diffusion, soft_labels
@@ -174,6 +175,40 @@ class ProbabilisticLabelSpreading(VotesEstimator):
 
     def _rows_of(self, items: Any) -> AnyArray:
         return checks.rows_of_items(checks.names(items, "item"), self.item_ids_, self.n_items_)
+
+    def predict_interval(
+        self,
+        X: Any = None,
+        confidence_level: float = 0.9,
+        method: str = "wilson",
+        lipschitz: float | None = None,
+        simultaneous: bool = False,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper end of an interval for each soft label, (n, n_classes) each.
+
+        Parameters
+        ----------
+        confidence_level : strictly between 0 and 1
+        method : "wilson" reads mass as votes; "wilson_floor" rounds it down to whole votes first, as the paper does;
+            "hoeffding" holds for any soft labels that change by at most ``lipschitz`` per unit of distance
+        lipschitz : for "hoeffding": None estimates it from the soft labels of neighbours, 0 leaves the bias out
+        simultaneous : hold for all classes of an item together, by a union bound
+        """
+        if method != "hoeffding":
+            checks.choice("method", method, ("wilson", "wilson_floor", "hoeffding"))
+            return super().predict_interval(X, confidence_level, method, lipschitz, simultaneous)
+        level = checks.between_0_and_1("confidence_level", confidence_level)
+        if self._checked(X) is not None:
+            raise InputError(
+                "Hoeffding intervals exist for the fitted items only; method='wilson' also takes new ones."
+            )
+        mass, p = self._mass(), self.predict_proba()
+        if lipschitz is None:
+            lipschitz = estimate_lipschitz(self.graph_, p, mass.sum(axis=1))
+        n_classes = mass.shape[1]
+        error = n_classes * self.error_bound_
+        sums = sums_of_squares(self._state.diffusion, self.votes_, mass, lipschitz=lipschitz, mass_error=error)
+        return hoeffding(p, mass, sums, level, n_classes if simultaneous else 1)
 
     def explain(self, item: Any, top: int | None = 10) -> pd.DataFrame:
         """The votes behind one soft label: item, label, annotator (if named), weight, heaviest first.

@@ -24,7 +24,7 @@ from softspread.parallel import Workers, progress_bar
 SCALINGS = ("peak", "source", "none")
 SCALE_MODES = ("calibrated", "certified")
 CALIBRATION_ITEMS = 32
-CALIBRATION_FACTOR = 1e-3  # how much tighter the sample is solved
+CALIBRATION_FACTOR = 1e-2  # how much tighter the sample is solved: what it leaves open is a hundredth of what is fitted
 DENSE_COLUMNS = 256  # columns of a dense solve at once
 CHUNK = 128  # seeds per task: long enough to hide the hand-over, short enough to balance
 LOCAL_ROWS = 20_000  # a local set larger than this is no longer local
