@@ -38,7 +38,7 @@ from softspread.votes import RETRACTED, VoteTable
 METHODS = ("wilson", "wilson_floor", "hoeffding", "calibrated")
 DENSE_ITEMS = 2_000  # up to here the dense inverse takes about a second and misses nothing
 FLOORS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)  # of the push; finer costs more and misses less
-EDGE_BUDGET = 1_000_000_000  # edges that all pushes together may visit: 10 to 20 s on one core
+EDGE_BUDGET = 1_000_000_000  # edges that all pushes together may visit: 6 to 20 s on one core
 ENOUGH_MISSED = 0.01  # of a profile's weight; a finer floor would no longer narrow an interval
 SAMPLE_SEEDS = 16  # items on which the cost of a floor is measured
 N_BLOCKS = 8  # blocks of seeds with sums of their own; fixed, so that results do not depend on the number of threads
