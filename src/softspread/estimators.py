@@ -191,6 +191,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         confidence_level : strictly between 0 and 1
         method : "wilson" reads mass as votes; "wilson_floor" rounds it down to whole votes first, as the paper does;
             "hoeffding" holds for any soft labels that change by at most ``lipschitz`` per unit of distance
+            (a vote of weight w is read as one heavy vote, so tables of counts get wider intervals than needed)
         lipschitz : for "hoeffding": None estimates it from the soft labels of neighbours, 0 leaves the bias out
         simultaneous : hold for all classes of an item together, by a union bound
         """
