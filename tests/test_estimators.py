@@ -205,8 +205,6 @@ def test_hoeffding_interval_follows_its_formula(blobs, rng):
     ):
         low, high = est.predict_interval(method="hoeffding", **wider)
         assert (high - low).sum() > (upper - lower).sum()
-    with pytest.raises(InputError, match="fitted items only"):
-        est.predict_interval(blobs, method="hoeffding")
     with pytest.raises(InputError, match="method must be one of"):
         est.predict_interval(method="guess")
 

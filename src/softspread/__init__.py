@@ -23,6 +23,8 @@ _HOMES = {
     "load": "storage",
     "metrics": "metrics",
     "plan": "guarantees",
+    "tune": "tuning",
+    "uncertainty_split": "intervals",
     "SoftspreadError": "errors",
     "InputError": "errors",
     "ConvergenceError": "errors",
@@ -61,6 +63,8 @@ if TYPE_CHECKING:
     from softspread.graph import epsilon_graph as epsilon_graph
     from softspread.graph import knn_graph as knn_graph
     from softspread.guarantees import plan as plan
+    from softspread.intervals import uncertainty_split as uncertainty_split
     from softspread.storage import load as load
     from softspread.storage import save as save
+    from softspread.tuning import tune as tune
     from softspread.votes import Votes as Votes

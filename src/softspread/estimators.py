@@ -7,19 +7,32 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from softspread import checks
+from softspread.annotators import AnnotatorReport
 from softspread.base import VotesEstimator
+from softspread.calibration import CalibratedFit, calibrated, fit_calibrated
 from softspread.data import AnyArray, BoolArray, FloatArray
 from softspread.diffusion.scales import SCALINGS
 from softspread.errors import InputError
 from softspread.graph import Graph, knn_graph
 from softspread.graph.newcomers import tie_newcomers
-from softspread.intervals import estimate_lipschitz, hoeffding, sums_of_squares
+from softspread.intervals import (
+    estimate_lipschitz,
+    hoeffding,
+    sums_for_newcomers,
+    sums_of_squares,
+    uncertainty_split,
+)
 from softspread.live import SpreadState
 from softspread.parallel import Workers, count_threads
+from softspread.quality import GainForecast, Quality, estimate_quality, held_out_quality, predict_gain
+from softspread.queries import choose_items, choosing_state
+from softspread.settings import Weighting, Wishes, rate_only, settle
 from softspread.spreading import Diffusion, soft_labels
+from softspread.tuning import Spreading
 from softspread.votes import VoteTable
 
 SOLVERS = ("auto", "dense", "direct", "cg", "push", "amg", "literal")
+INTERVALS = ("wilson", "wilson_floor", "hoeffding", "calibrated")
 
 
 class ProbabilisticLabelSpreading(VotesEstimator):
@@ -30,18 +43,20 @@ class ProbabilisticLabelSpreading(VotesEstimator):
 
     Parameters
     ----------
-    alpha : how far votes travel, 0 = each item alone, below 1
-    n_neighbors : neighbours per item, the item itself not counted
+    alpha : how far votes travel, 0 = each item alone, below 1; "auto" chooses it by held-out votes
+    n_neighbors : neighbours per item, the item itself not counted; "auto" chooses among 10, 20 and 40
     bandwidth : the kernel's sigma**2: "kth", "mean" or a positive number, see :func:`~softspread.knn_graph`
     scaling : "peak" divides a profile by its largest entry, "source" by the voted item's own, "none" not at all
     prior : (n, n_classes) or (n_classes,) probabilities that count as pseudo-votes; None = uniform
-    prior_strength : how many votes the prior counts as
-    annotator_model : "none": all annotators count the same; "auto" chooses
+    prior_strength : how many votes the prior counts as; "auto" chooses it by held-out votes
+    annotator_model : "consistency" weights votes by how their annotators vote with the crowd, "confusion" also turns
+        them into soft votes by what each annotator mixes up, "none" counts all the same; "auto" is consistency where
+        votes carry names of 3 or more annotators and there are about 100 of them, else none
     tol : relative residual of the solves; 1e-6 keeps soft labels within 1e-4 of exact arithmetic, 1e-8 within 1e-6
     solver : "auto", "dense", "direct", "cg", "push", "amg", or "literal": the paper's loop, one solve per vote
     index : neighbour search: "auto", "exact", "tree", "brute", "faiss" or "pynndescent"
     n_jobs : threads; None = all cores
-    random_state : seeds the approximate neighbour search
+    random_state : seeds the approximate neighbour search and queries
     verbose : show progress bars
 
     Attributes
@@ -51,7 +66,9 @@ class ProbabilisticLabelSpreading(VotesEstimator):
     transduction_ : (n,) most probable classes
     evidence_ : (n,) how many virtual votes each item has received
     graph_ : the graph
-    alpha_ : the alpha in use
+    alpha_, n_neighbors_, prior_strength_ : the values in use
+    tuning_ : how they were chosen, with the curve; None where all were given
+    annotators_ : table of annotators: votes, agreement, consistency with interval, flag; None where nobody is named
     error_bound_ : (n,) proven bound on the numerical error of every entry of an item's mass
     stale_ : (n,) mask of items whose soft label needs :meth:`refine` after live updates
 
@@ -99,19 +116,48 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        checks.alpha(self.alpha)
+        self._wishes()
         checks.choice("scaling", self.scaling, SCALINGS)
-        checks.not_negative("prior_strength", self.prior_strength)
-        checks.choice("annotator_model", self.annotator_model, ("auto", "none"))
         checks.choice("solver", self.solver, SOLVERS)
         if checks.positive("tol", self.tol) > 1e-2:
             raise InputError(f"tol must be at most 0.01, got {self.tol!r}; 1e-6 keeps soft labels within 1e-4.")
 
+    def _wishes(self) -> Wishes:
+        has_prior = self.prior is not None
+        return Wishes.read(self.alpha, self.n_neighbors, self.prior_strength, self.annotator_model, has_prior)
+
     def _spread(self) -> None:
-        self.alpha_ = float(self.alpha)
-        self.graph_ = self._items if isinstance(self._items, Graph) else self._build_graph()
-        self._state = SpreadState(self._make_diffusion(), self.votes_, len(self.classes_))
+        wishes, how = self._wishes(), self._how()
+        items = self._items
+        if not isinstance(items, Graph) and len(wishes.neighbors) == 1:
+            items = self._build_graph(wishes.neighbors[0])
+        given = None if self.prior is None else self.prior_
+        n_classes = len(self.classes_)
+        settings = settle(items, self.votes_, n_classes, wishes, given, how)
+        self.graph_, self.alpha_, self.prior_strength_ = settings.graph, settings.alpha, settings.prior_strength
+        self.n_neighbors_ = self.graph_.n_neighbors
+        self.tuning_ = settings.tuning
+        self._use_weighting(None if settings.annotators is None else Weighting(settings.annotators, self.votes_))
+        self._state = SpreadState(self._make_diffusion(), self._counted_votes, n_classes)
         self._state.solve()
+        self._forget_answers()
+
+    def _use_weighting(self, weighting: Weighting | None) -> None:
+        """``_counted_votes`` are the votes as they count; the very table ``votes_`` where all count the same."""
+        self._weighting = weighting
+        self._counted_votes = self.votes_ if weighting is None else weighting.apply(self.votes_)
+
+    def _forget_answers(self) -> None:
+        """What is derived from the votes at rest and kept until they change."""
+        self._calibration: CalibratedFit | None = None
+        self._unrated: AnnotatorReport | None = None
+        self._chooser: tuple[SpreadState, int] | None = None
+
+    def _how(self) -> Spreading:
+        solver = "auto" if self.solver == "literal" else self.solver
+        return Spreading(
+            self.bandwidth, self.scaling, solver, self.index, self.n_jobs, self.random_state, bool(self.verbose)
+        )
 
     def _make_diffusion(self) -> Diffusion:
         return Diffusion(
@@ -124,10 +170,10 @@ class ProbabilisticLabelSpreading(VotesEstimator):
             verbose=bool(self.verbose),
         )
 
-    def _build_graph(self) -> Graph:
+    def _build_graph(self, n_neighbors: int) -> Graph:
         return knn_graph(
             self._items,
-            self.n_neighbors,  # type: ignore[arg-type]  # words are resolved before
+            n_neighbors,
             self.bandwidth,
             self.index,
             n_jobs=self.n_jobs,
@@ -135,13 +181,23 @@ class ProbabilisticLabelSpreading(VotesEstimator):
             verbose=bool(self.verbose),
         )
 
+    def _prior_strength(self) -> float:
+        return float(self.prior_strength_)
+
     def _spread_more(self, new: VoteTable) -> None:
         missing = len(self.classes_) - self._state.n_classes
         if missing:
             self._state.add_classes(missing)
+        if self._weighting is not None:
+            new = self._weighting.apply(new)
+            self._counted_votes.append(new)
+        self._calibration = self._unrated = None
         self._state.add(new)
 
     def _spread_less(self) -> None:
+        if self._weighting is not None:
+            self._counted_votes = self._state.votes = self._weighting.apply(self.votes_)
+        self._forget_answers()
         self._state.recover(len(self.classes_))
 
     def refine(self, tol: float | None = None) -> "ProbabilisticLabelSpreading":
@@ -190,26 +246,177 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         ----------
         confidence_level : strictly between 0 and 1
         method : "wilson" reads mass as votes; "wilson_floor" rounds it down to whole votes first, as the paper does;
-            "hoeffding" holds for any soft labels that change by at most ``lipschitz`` per unit of distance
-            (a vote of weight w is read as one heavy vote, so tables of counts get wider intervals than needed)
+            "hoeffding" holds for any soft labels that change by at most ``lipschitz`` per unit of distance;
+            "calibrated" learns from items with two or more votes how far neighbours can be trusted
         lipschitz : for "hoeffding": None estimates it from the soft labels of neighbours, 0 leaves the bias out
         simultaneous : hold for all classes of an item together, by a union bound
         """
-        if method != "hoeffding":
-            checks.choice("method", method, ("wilson", "wilson_floor", "hoeffding"))
+        checks.choice("method", method, INTERVALS)
+        if method.startswith("wilson"):
             return super().predict_interval(X, confidence_level, method, lipschitz, simultaneous)
         level = checks.between_0_and_1("confidence_level", confidence_level)
-        if self._checked(X) is not None:
+        new = self._checked(X)
+        n_together = len(self.classes_) if simultaneous else 1
+        if method == "hoeffding":
+            return self._hoeffding(new, level, lipschitz, n_together)
+        if new is not None:
             raise InputError(
-                "Hoeffding intervals exist for the fitted items only; method='wilson' also takes new ones."
+                "calibrated intervals exist for the fitted items only; 'wilson' and 'hoeffding' also take new ones."
             )
+        return calibrated(self._calibrated_fit(), self.predict_proba(), level, n_together)
+
+    def _hoeffding(
+        self, new: AnyArray | None, level: float, lipschitz: float | None, n_together: int
+    ) -> tuple[FloatArray, FloatArray]:
         mass, p = self._mass(), self.predict_proba()
         if lipschitz is None:
             lipschitz = estimate_lipschitz(self.graph_, p, mass.sum(axis=1))
-        n_classes = mass.shape[1]
-        error = n_classes * self.error_bound_
-        sums = sums_of_squares(self._state.diffusion, self.votes_, mass, lipschitz=lipschitz, mass_error=error)
-        return hoeffding(p, mass, sums, level, n_classes if simultaneous else 1)
+        sums = sums_of_squares(
+            self._state.diffusion,
+            self._counted_votes,
+            mass,
+            lipschitz=lipschitz,
+            weights_are_counts=self._weights_are_counts(),
+            mass_error=mass.shape[1] * self.error_bound_,
+        )
+        if new is not None:
+            ties = self._ties(new)
+            sums = sums_for_newcomers(self.graph_, self.alpha_, ties, new, mass, sums)
+            mass, p = np.asarray(self.alpha_ * (ties @ mass)), self.predict_proba(new)
+        return hoeffding(p, mass, sums, level, n_together)
+
+    def _calibrated_fit(self) -> CalibratedFit:
+        if self._calibration is None:
+            self.refine()
+            self._calibration = fit_calibrated(
+                self._state.diffusion,
+                self._counted_votes,
+                self._mass(),
+                prior=None if self.prior is None else self.prior_,
+                weights_are_counts=self._weights_are_counts(),
+            )
+        return self._calibration
+
+    def _weights_are_counts(self) -> bool:
+        """Whole weights without names are tables of counts; a named vote of weight 3 is one heavy vote."""
+        votes = self._counted_votes
+        return votes.annotators is None and bool((votes.weights == np.round(votes.weights)).all())
+
+    def uncertainty(self, confidence_level: float = 0.9, method: str = "wilson") -> pd.DataFrame:
+        """Why each item is uncertain: people disagree, or too few votes reached it.
+
+        Returns
+        -------
+        One row per item: aleatoric (entropy of the soft label over its largest possible value), epistemic (width of
+        the widest interval), evidence, and a verdict: "clear", "ambiguous" or "not enough votes"; see
+        :func:`~softspread.intervals.uncertainty_split`
+        """
+        lower, upper = self.predict_interval(None, confidence_level, method)
+        frame = uncertainty_split(self.predict_proba(), lower, upper, self.evidence_).to_frame()
+        if self.item_ids_ is not None:
+            frame.insert(0, "item", self.item_ids_)
+        return frame
+
+    # ------------------------------------------------------------------------------------------- decisions that follow
+    def query(
+        self, batch_size: int = 1, strategy: str = "uncertainty", *, exclude: Any = None, random_state: Any = None
+    ) -> AnyArray:
+        """Which items to vote on next, (batch_size,) ids (or positions) in the order in which they were picked.
+
+        Parameters
+        ----------
+        strategy : "uncertainty" (the default mixture), "uniform" (the paper's), "balanced", "gain", "local",
+            "least_evidence", "entropy" or "farthest", see :func:`~softspread.queries.choose_items`
+        exclude : items never to pick, such as those already handed out
+        random_state : seeds the picks; None takes the estimator's
+
+        Examples
+        --------
+        >>> est = ProbabilisticLabelSpreading(n_neighbors=2).fit([[0.0], [1.0], [9.0], [10.0]], [0, -1, -1, 1])
+        >>> sorted(est.query(4, random_state=0).tolist())
+        [0, 1, 2, 3]
+        """
+        self._checked(None)
+        rows = np.empty(0, np.int64) if exclude is None else self._rows_of(exclude)
+        state = self._choosing_state()
+        picked = choose_items(
+            state.diffusion,
+            np.asarray(self.graph_.to_user_order(state.mass())),
+            self.votes_.counts(self.n_items_, len(self.classes_)).sum(axis=1),
+            batch_size,
+            strategy,
+            checks.generator(self.random_state if random_state is None else random_state),
+            rows,
+        )
+        return picked if self.item_ids_ is None else np.asarray(self.item_ids_[picked])
+
+    def _choosing_state(self) -> SpreadState:
+        """A state at an alpha fit for choosing, kept and brought up to date with the votes since."""
+        votes = self._counted_votes
+        if self._chooser is None:
+            state = choosing_state(self._state)
+        else:
+            state, n_seen = self._chooser
+            if state is not self._state and n_seen < len(votes):
+                state.add_classes(len(self.classes_) - state.n_classes)
+                names = None if votes.annotators is None else votes.annotators[n_seen:]
+                state.add(VoteTable(votes.rows[n_seen:], votes.columns[n_seen:], votes.weights[n_seen:], names))
+        self._chooser = state, len(votes)
+        return state
+
+    def quality(
+        self,
+        counts: Any = None,
+        *,
+        confidence_level: float = 0.9,
+        random_state: Any = None,
+    ) -> Quality:
+        """How good the soft labels are, without ground truth.
+
+        Parameters
+        ----------
+        counts : (n, n_classes) whole votes that were *not* used for fitting, best two or more on each of a few items
+            drawn at random; None: the votes of the fit, each held out in turn
+        """
+        self._checked(None)
+        self.refine()
+        rng = checks.generator(self.random_state if random_state is None else random_state)
+        if counts is None:
+            return held_out_quality(
+                self._state, self.prior_, self._prior_strength(), confidence_level=confidence_level, rng=rng
+            )
+        table = np.asarray(counts)
+        if table.shape != (self.n_items_, len(self.classes_)):
+            raise InputError(
+                f"counts must have shape ({self.n_items_}, {len(self.classes_)}), items by classes, got {table.shape}."
+            )
+        return estimate_quality(self.predict_proba(), table, confidence_level=confidence_level, rng=rng)
+
+    def forecast(self, more: int, *, confidence_level: float = 0.9, random_state: Any = None) -> GainForecast:
+        """How far ``more`` further votes would lower the RMSE: when to stop."""
+        self._checked(None)
+        return predict_gain(
+            [self._state.diffusion],
+            self.votes_,
+            len(self.classes_),
+            more,
+            prior=None if self.prior is None else self.prior_,
+            prior_strength=self._prior_strength(),
+            confidence_level=confidence_level,
+            rng=checks.generator(self.random_state if random_state is None else random_state),
+        )
+
+    @property
+    def annotators_(self) -> pd.DataFrame | None:
+        """One row per named annotator; flag "unknown" where votes cannot tell; None where nobody is named."""
+        check_is_fitted(self)
+        if self._weighting is not None:
+            return self._weighting.fit.report.to_frame()
+        if self.votes_.annotators is None or len(self.classes_) == 0:
+            return None
+        if self._unrated is None:
+            self._unrated = rate_only(self._state.diffusion, self.votes_, len(self.classes_))
+        return self._unrated.to_frame()
 
     def explain(self, item: Any, top: int | None = 10) -> pd.DataFrame:
         """The votes behind one soft label: item, label, annotator (if named), weight, heaviest first.
@@ -227,7 +434,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         if top is not None:
             top = checks.count("top", top, smallest=1)
         row = int(self._rows_of([item])[0])
-        state, votes = self._state, self.votes_
+        state, votes = self._state, self._counted_votes
         rank = state.diffusion.rank
         reach = np.maximum(state.diffusion.reach_of_votes(int(rank[row]), rank[votes.rows]), 0.0)
         table = pd.DataFrame({"row": votes.rows, "column": votes.columns, "weight": reach * votes.weights})

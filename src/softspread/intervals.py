@@ -1,6 +1,6 @@
 """Intervals for soft labels: mass, sums of squares and a level -> lower, upper.
 
-    Wilson      Y successes in N trials                                                     theory: [wilson]
+    Wilson      Y successes in N trials; ends near 0 and 1 snap to them                     theory: [wilson]
     Hoeffding   Y/N +- sqrt(ln(2/delta)/2 * sum_j w_j^2 phi_ij^2) / N  +- B                 theory: [hoeffding]
     bias        B_i = sum_j (w_j phi_ij / N_i) min(1, L |x_j - x_i|)                        theory: [bias bound]
 
@@ -55,7 +55,7 @@ LIPSCHITZ_EDGES = 20  # a high quantile of fewer slopes is no estimate
 
 
 def wilson(
-    mass: FloatArray, confidence_level: float, n_intervals: int = 1, rounded: bool = False
+    mass: FloatArray, confidence_level: float, n_intervals: int = 1, rounded: bool = False, snapped: bool = True
 ) -> tuple[FloatArray, FloatArray]:
     """Wilson score interval of each class against the rest, reading mass as votes.
 
@@ -64,7 +64,8 @@ def wilson(
     mass : (n, n_classes)
     confidence_level : of each interval, or of ``n_intervals`` together (union bound)
     rounded : round mass and evidence down to whole votes first, as the paper does; such an interval need not contain
-        the soft label itself
+        the soft label itself, and its ends stay where they are
+    snapped : move ends near 0 and 1 onto them, see :func:`snap_ends`; False gives the textbook's ends
 
     Returns
     -------
@@ -84,11 +85,12 @@ def wilson(
     scale = trials + z * z
     lower = np.where(successes > 0, (centre - half) / scale, 0.0)  # exactly 0 and 1 where rounding would miss them
     upper = np.where(successes < trials, (centre + half) / scale, 1.0)
-    return np.clip(lower, 0.0, share), np.clip(upper, share, 1.0)
+    lower, upper = np.clip(lower, 0.0, share), np.clip(upper, share, 1.0)
+    return snap_ends(lower, upper) if snapped and not rounded else (lower, upper)
 
 
 def snap_ends(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Move ends within 0.005 of 0 or 1 onto them: spread mass is never exactly 0, many true probabilities are."""
+    """Move ends within 0.005 of 0 or 1 onto them: spread mass is hardly ever 0, many true probabilities are."""
     return np.where(lower < SNAP, 0.0, lower), np.where(upper > 1 - SNAP, 1.0, upper)
 
 

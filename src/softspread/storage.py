@@ -3,6 +3,7 @@
 save(est, path):  parameters, votes, names, graph and mass  ->  header + arrays (see `archive`)
 """
 
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from softspread import checks
+from softspread.annotators import AnnotatorFit, AnnotatorReport
 from softspread.archive import pack_names, read_archive, unpack_names, write_archive
 from softspread.base import VotesEstimator
 from softspread.baselines import GaussianKernelRegression, KNeighborsVotes, VoteHistogram
@@ -18,9 +20,14 @@ from softspread.errors import InputError, StoreError
 from softspread.estimators import ProbabilisticLabelSpreading
 from softspread.graph.operator import Graph
 from softspread.live import SpreadState
+from softspread.settings import Weighting
+from softspread.tuning import Tuning, TuningPoint
 from softspread.votes import VoteTable
 
 FORMAT_VERSION = 1
+_REPORT = tuple(field.name for field in fields(AnnotatorReport))
+_FIT_ARRAYS = ("weights", "soft_votes", "confusion", "annotator_weights")
+_FIT_NUMBERS = ("alpha", "kappa", "newcomer_weight")
 _CLASSES: dict[str, type[VotesEstimator]] = {
     cls.__name__: cls for cls in (ProbabilisticLabelSpreading, VoteHistogram, GaussianKernelRegression, KNeighborsVotes)
 }
@@ -104,6 +111,12 @@ def _put_spreading(est: ProbabilisticLabelSpreading, header: dict[str, Any], arr
     header["graph"] = est.graph_.facts()
     header["from_graph"] = isinstance(est._items, Graph)
     header["alpha"] = est.alpha_
+    header["prior_strength"] = est.prior_strength_
+    header["tuning"] = None if est.tuning_ is None else _pack_tuning(est.tuning_)
+    header["annotators"] = None
+    if est._weighting is not None:
+        header["annotators"], more = _pack_annotators(est._weighting.fit)
+        arrays |= {f"annotators.{name}": array for name, array in more.items()}
     arrays |= {f"graph.{name}": array for name, array in est.graph_.arrays().items()}
     arrays |= {f"scales.{name}": array for name, array in est._state.diffusion.finder.state().items()}
     arrays |= {f"state.{name}": array for name, array in est._state.arrays().items()}
@@ -117,12 +130,48 @@ def _take_spreading(est: ProbabilisticLabelSpreading, header: dict[str, Any], ar
     est.graph_ = Graph.from_arrays(part("graph."), header["graph"])
     est.n_items_ = est.graph_.n_items
     est._items = est.graph_ if header["from_graph"] else est.graph_.features
-    est.alpha_ = header["alpha"]
+    est.alpha_, est.prior_strength_ = header["alpha"], header["prior_strength"]
+    est.n_neighbors_ = est.graph_.n_neighbors
+    est.tuning_ = None if header["tuning"] is None else _unpack_tuning(header["tuning"])
     _restore_prior(est)
     diffusion = est._make_diffusion()
     diffusion.finder.restore(part("scales."))
-    est._state = SpreadState(diffusion, est.votes_, len(est.classes_))
+    weighting = None
+    if header["annotators"] is not None:
+        fit = _unpack_annotators(header["annotators"], part("annotators."))
+        weighting = Weighting(fit, est.votes_.first(len(fit.weights)))
+    est._use_weighting(weighting)
+    est._state = SpreadState(diffusion, est._counted_votes, len(est.classes_))
     est._state.restore(part("state."), header["refined"])
+    est._forget_answers()
+
+
+def _pack_tuning(tuning: Tuning) -> dict[str, Any]:
+    chosen = next(number for number, point in enumerate(tuning.points) if point is tuning.best)
+    return asdict(tuning) | {"best": chosen}
+
+
+def _unpack_tuning(packed: dict[str, Any]) -> Tuning:
+    points = tuple(TuningPoint(**point) for point in packed["points"])
+    return Tuning(**packed | {"points": points, "best": points[packed["best"]]})
+
+
+def _pack_annotators(fit: AnnotatorFit) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    report = {name: getattr(fit.report, name) for name in _REPORT}
+    packed = {f"report.{name}": pack_names(values) for name, values in report.items()}
+    parts = {name: getattr(fit, name) for name in _FIT_ARRAYS}
+    facts = {
+        "objects": [name for name, values in report.items() if values.dtype == object],
+        "numbers": {name: float(getattr(fit, name)) for name in _FIT_NUMBERS},
+    }
+    return facts, packed | {name: values for name, values in parts.items() if values is not None}
+
+
+def _unpack_annotators(facts: dict[str, Any], arrays: dict[str, AnyArray]) -> AnnotatorFit:
+    report = {name: unpack_names(arrays[f"report.{name}"], name in facts["objects"]) for name in _REPORT}
+    return AnnotatorFit(
+        report=AnnotatorReport(**report), **facts["numbers"], **{name: arrays.get(name) for name in _FIT_ARRAYS}
+    )
 
 
 def _restore_prior(est: VotesEstimator) -> None:

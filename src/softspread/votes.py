@@ -231,6 +231,11 @@ class VoteTable:
         """Drop the last votes."""
         self._size -= n_votes
 
+    def first(self, n_votes: int) -> "VoteTable":
+        """The votes that came first."""
+        names = None if self.annotators is None else self.annotators[:n_votes]
+        return VoteTable(self.rows[:n_votes], self.columns[:n_votes], self.weights[:n_votes], names)
+
     def on_items(self, rows: IntArray) -> "VoteTable":
         """The votes on some items."""
         mine = np.isin(self.rows, rows)

@@ -1,0 +1,268 @@
+"""Annotator models side by side: majority, Dawid-Skene, plain spreading, consistency weights, confusion votes.
+
+    python experiments/annotators.py --data FOLDER [--only labelme|cifar10h|flags|failures] [--crowd NAME] [--draws 3]
+
+``FOLDER`` holds ``labelme`` and ``cifar10h``. labelme: error and Brier score against the gold labels. cifar10h: 40
+simulated annotators, one vote an item, root mean squared error to the soft labels of about 50 real people. Dawid-Skene
+is crowd-kit's where it is installed (``pip install crowd-kit``; it brings no torch), else the few lines below.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from softspread import knn_graph
+from softspread.annotators import fit_annotators, net_votes
+from softspread.data import FloatArray, IntArray
+from softspread.graph import Graph
+from softspread.spreading import Diffusion, soft_labels
+from softspread.votes import VoteTable
+
+ALPHAS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
+METHODS = ("majority", "dawid-skene", "plain", "consistency", "confusion")
+N_ANNOTATORS = 40
+CROWDS = {  # how many of the 40 are honest, noisy (40 % at random), uniform spammers, one-class spammers, confusers
+    "mixed crowd": (20, 8, 6, 3, 3),
+    "85 % spammers": (6, 0, 24, 10, 0),
+    "all honest": (40, 0, 0, 0, 0),
+}
+Score = Callable[[FloatArray], list[float]]
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
+    parser.add_argument("--only", choices=("labelme", "cifar10h", "flags", "failures"))
+    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--crowd", choices=CROWDS, help="of cifar10h; all of them by default")
+    parser.add_argument("--features", default="features_efflite2_umap20", help="of cifar10h")
+    given = parser.parse_args()
+    wanted = (given.only,) if given.only else ("labelme", "cifar10h", "flags", "failures")
+    chosen = {name: kinds for name, kinds in CROWDS.items() if given.crowd in (None, name)}
+    if "labelme" in wanted:
+        show_labelme(given.data / "labelme", given.draws)
+    if "cifar10h" in wanted:
+        show_simulated(given.data / "cifar10h", given.features, given.draws, chosen)
+    if "flags" in wanted:
+        show_flags(given.data / "labelme", given.draws)
+    if "failures" in wanted:
+        show_failures(given.data / "labelme", given.draws)
+
+
+# ---------------------------------------------------------------------------------------------------- methods
+def diffusions(graph: Graph) -> Callable[[float], Diffusion]:
+    """One diffusion per alpha, kept."""
+    return lru_cache(maxsize=None)(lambda alpha: Diffusion(graph, alpha, tol=1e-5))
+
+
+def spread(
+    at: Callable[[float], Diffusion], votes: VoteTable, n_classes: int, alpha: float, kappa: float
+) -> FloatArray:
+    """Soft labels of all items, in the user's order."""
+    diffusion = at(alpha)
+    rows = diffusion.rank[votes.rows]
+    B = np.zeros((diffusion.graph.n_items, n_classes))
+    np.add.at(B, (rows, votes.columns), diffusion.sources(rows, votes.weights))
+    mass = diffusion.graph.to_user_order(diffusion.mass(diffusion.solve(B, 1e-7).X))
+    return soft_labels(mass, np.full((1, n_classes), 1 / n_classes), kappa)
+
+
+def majority(votes: VoteTable, n: int, n_classes: int) -> FloatArray:
+    """Share of an item's own votes."""
+    return soft_labels(votes.counts(n, n_classes), np.full((1, n_classes), 1 / n_classes), 1e-4)
+
+
+def dawid_skene(votes: VoteTable, n: int, n_classes: int) -> FloatArray:
+    """Crowd-kit's where installed; items without votes get the class shares."""
+    table = pd.DataFrame({"task": votes.rows, "worker": votes.annotators, "label": votes.columns})
+    try:
+        from crowdkit.aggregation import DawidSkene
+    except ImportError:
+        return own_dawid_skene(votes, n, n_classes)
+    found = DawidSkene(n_iter=100).fit_predict_proba(table)
+    shares = np.bincount(votes.columns, minlength=n_classes) / len(votes)
+    out = np.tile(shares, (n, 1))
+    out[found.index] = found.reindex(columns=range(n_classes), fill_value=0.0).to_numpy()
+    return out
+
+
+def own_dawid_skene(votes: VoteTable, n: int, n_classes: int, steps: int = 50) -> FloatArray:
+    """Expectation maximisation from the majority; a hundredth of a vote in every cell of a confusion matrix."""
+    who = pd.factorize(votes.annotators)[0]
+    rows, columns = votes.rows, votes.columns
+    p = majority(votes, n, n_classes)
+    for _ in range(steps):
+        counts = np.full((who.max() + 1, n_classes, n_classes), 0.01)  # annotator, named, true
+        np.add.at(counts, (who, columns), p[rows])
+        confusion = counts / counts.sum(axis=1, keepdims=True)
+        log_p = np.tile(np.log(p[rows].mean(axis=0) + 1e-12), (n, 1))
+        np.add.at(log_p, rows, np.log(confusion[who, columns]))
+        p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+    return p
+
+
+def all_methods(at: Callable[[float], Diffusion], votes: VoteTable, n_classes: int, score: Score) -> list[list[float]]:
+    """Scores of METHODS, in order."""
+    n = at(ALPHAS[0]).graph.n_items
+    cells = net_votes(votes, n_classes)
+    plain = fit_annotators(at, VoteTable(votes.rows, votes.columns, votes.weights), n_classes, alphas=ALPHAS)
+    soft = fit_annotators(at, votes, n_classes, alphas=ALPHAS, confusion=True)
+    start = time.perf_counter()
+    rated = fit_annotators(at, votes, n_classes, alphas=ALPHAS)
+    print(
+        f"    plain alpha {plain.alpha}, rated alpha {rated.alpha} kappa {rated.kappa}, "
+        f"{cells.n_annotators} annotators, {len(votes)} votes, consistency fit {time.perf_counter() - start:.1f} s",
+        flush=True,
+    )
+    answers = [majority(votes, n, n_classes), dawid_skene(votes, n, n_classes)]
+    for fit in (plain, rated, soft):
+        answers.append(spread(at, fit.reweighted(votes), n_classes, fit.alpha, fit.kappa))
+    return [score(p) for p in answers]
+
+
+def show(title: str, draws: list[list[list[float]]]) -> None:
+    """One line: mean over draws."""
+    mean = np.mean(draws, axis=0)
+    cells = [" / ".join(f"{value:.4f}" for value in scores) for scores in mean.tolist()]
+    print(f"| {title} | " + " | ".join(cells) + " |", flush=True)
+
+
+# ---------------------------------------------------------------------------------------------------- labelme
+def load_labelme(folder: Path) -> tuple[Graph, VoteTable, IntArray]:
+    """Graph, votes and gold labels."""
+    table = np.load(folder / "annotations.npy")
+    rows, who = np.nonzero(table >= 0)
+    votes = VoteTable(rows, table[rows, who].astype(np.int64), np.ones(len(rows)), who.astype(object))
+    return (
+        knn_graph(np.load(folder / "features_vgg16_umap20.npy")),
+        votes,
+        np.load(folder / "labels.npy").astype(np.int64),
+    )
+
+
+def subset(votes: VoteTable, kept: IntArray) -> VoteTable:
+    """Some of the votes."""
+    names = None if votes.annotators is None else votes.annotators[kept]
+    return VoteTable(votes.rows[kept], votes.columns[kept], votes.weights[kept], names)
+
+
+def gold_score(gold: IntArray, n_classes: int) -> Score:
+    """Error and Brier score."""
+    truth = np.eye(n_classes)[gold]
+    return lambda p: [float((p.argmax(axis=1) != gold).mean()), float(((p - truth) ** 2).sum(axis=1).mean())]
+
+
+def show_labelme(folder: Path, n_draws: int) -> None:
+    """All votes, and one vote an item."""
+    graph, votes, gold = load_labelme(folder)
+    at, score = diffusions(graph), gold_score(gold, 8)
+    print("| error / Brier | " + " | ".join(METHODS) + " |")
+    show("labelme, all votes", [all_methods(at, votes, 8, score)])
+    draws = []
+    for seed in range(n_draws):
+        order = np.random.default_rng(seed).permutation(len(votes))
+        first = order[np.unique(votes.rows[order], return_index=True)[1]]
+        draws.append(all_methods(at, subset(votes, first), 8, score))
+    show(f"labelme, 1 vote an item, {n_draws} draws", draws)
+
+
+# ------------------------------------------------------------------------------------------ simulated crowds
+def simulate(soft: FloatArray, crowd: tuple[int, int, int, int, int], rng: np.random.Generator) -> VoteTable:
+    """One vote an item; who votes on what is drawn at random."""
+    n, n_classes = soft.shape
+    who = rng.permutation(np.arange(n) % N_ANNOTATORS)
+    honest = (rng.random((n, 1)) > np.cumsum(soft, axis=1)).sum(axis=1).clip(0, n_classes - 1)
+    uniform = rng.integers(0, n_classes, n)
+    favourite = rng.integers(0, n_classes, N_ANNOTATORS)[who]
+    swapped = honest ^ 1  # a confuser takes each class of a pair for the other ...
+    half = rng.random(n) < 0.5  # ... every other time
+    kind = np.repeat(np.arange(5), crowd)[who]
+    noisy = np.where(rng.random(n) < 0.4, uniform, honest)
+    columns = np.choose(kind, [honest, noisy, uniform, favourite, np.where(half, swapped, honest)])
+    return VoteTable(np.arange(n), columns, np.ones(n), who.astype(object))
+
+
+def show_simulated(
+    folder: Path, features: str, n_draws: int, crowds: dict[str, tuple[int, int, int, int, int]]
+) -> None:
+    """Root mean squared error to the real soft labels."""
+    counts = np.load(folder / "counts.npy").astype(np.float64)
+    soft = counts / counts.sum(axis=1, keepdims=True)
+    at = diffusions(knn_graph(np.load(folder / f"{features}.npy")))
+    print(f"| RMSE, {features} | " + " | ".join(METHODS) + " |")
+    for name, crowd in crowds.items():
+        draws = []
+        for seed in range(n_draws):
+            votes = simulate(soft, crowd, np.random.default_rng(seed))
+            draws.append(all_methods(at, votes, 10, lambda p: [float(np.sqrt(((p - soft) ** 2).mean()))]))
+        show(f"cifar10h, {name}, {n_draws} draws", draws)
+
+
+# ---------------------------------------------------------------------------------------- flags and failures
+def planted(votes: VoteTable, n: int, columns: IntArray, rows: IntArray, name: str) -> VoteTable:
+    """The votes and those of one more annotator."""
+    names = np.append(votes.annotators, np.full(len(rows), name, dtype=object))
+    return VoteTable(
+        np.append(votes.rows, rows), np.append(votes.columns, columns), np.ones(len(votes) + len(rows)), names
+    )
+
+
+def show_flags(folder: Path, n_draws: int) -> None:
+    """How often a planted uniform spammer, and a planted honest annotator, is flagged."""
+    graph, votes, gold = load_labelme(folder)
+    at = diffusions(graph)
+    print("| votes | spammers flagged | honest flagged | real annotators flagged (mean) |")
+    for size in (20, 40, 80):
+        caught, wronged, others = 0, 0, 0
+        for seed in range(5 * n_draws):
+            rng = np.random.default_rng(seed)
+            rows = rng.choice(1000, (2, size), replace=False)
+            both = planted(votes, 1000, rng.integers(0, 8, size), rows[0], "spammer")
+            wrong = rng.random(size) < 0.2
+            honest = np.where(wrong, rng.integers(0, 8, size), gold[rows[1]])
+            both = planted(both, 1000, honest, rows[1], "honest")
+            names, flag = _flags(at, both)
+            caught += bool(flag[names == "spammer"][0])
+            wronged += bool(flag[names == "honest"][0])
+            others += int(flag.sum()) - bool(flag[names == "spammer"][0]) - bool(flag[names == "honest"][0])
+        total = 5 * n_draws
+        print(f"| {size} | {caught} of {total} | {wronged} of {total} | {others / total:.2f} |", flush=True)
+
+
+def _flags(at: Callable[[float], Diffusion], votes: VoteTable) -> tuple[np.ndarray, np.ndarray]:
+    report = fit_annotators(at, votes, 8, alphas=ALPHAS).report
+    return report.annotator, report.flag == "does not follow"
+
+
+def show_failures(folder: Path, n_draws: int) -> None:
+    """Collusion (everybody in the ring names the next class) and a confusion that half of the crowd shares."""
+    graph, votes, gold = load_labelme(folder)
+    at, score = diffusions(graph), gold_score(gold, 8)
+    print("| error / Brier | " + " | ".join(METHODS) + " |")
+    for share in (0.2, 0.35, 0.45, 0.55):
+        draws = []
+        for seed in range(n_draws):
+            rng = np.random.default_rng(seed)
+            ring = rng.random(59) < share
+            columns = np.where(ring[votes.annotators.astype(int)], (gold[votes.rows] + 1) % 8, votes.columns)
+            draws.append(all_methods(at, VoteTable(votes.rows, columns, votes.weights, votes.annotators), 8, score))
+        show(f"labelme, {share:.0%} collude", draws)
+    draws = []
+    for seed in range(n_draws):
+        rng = np.random.default_rng(seed)
+        half = rng.random(59) < 0.5
+        fooled = half[votes.annotators.astype(int)] & (gold[votes.rows] == 2)
+        columns = np.where(fooled, 3, votes.columns)
+        draws.append(all_methods(at, VoteTable(votes.rows, columns, votes.weights, votes.annotators), 8, score))
+    show("labelme, half of the crowd takes class 2 for 3", draws)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""Estimated quality against the truth on cifar10h: is it unbiased, do its intervals cover, does the forecast come true?
+
+    python experiments/quality.py apart held_out forecast --draws 20
+
+``apart``: 2,000 test items receive no votes for fitting, 1,000 votes on the other 8,000 items are spread at alpha
+0.9, as in the paper's study; then a random part of the test items receives 1, 2, 3, 5 or 10 votes each. ``held_out``:
+the votes behind the soft labels judge themselves. ``forecast``: the predicted gain of further votes against the gain
+that then comes. The soft labels of cifar10h are the truth from which votes are drawn. Data: --data, by default
+../shared/data beside the repository.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+
+from softspread import knn_graph, metrics
+from softspread.live import SpreadState
+from softspread.quality import estimate_quality, held_out_quality, predict_gain
+from softspread.simulate import draw_columns
+from softspread.spreading import Diffusion, soft_labels
+from softspread.votes import VoteTable
+
+STRENGTH = 1e-4
+MEASURES = ("rmse", "kl", "accuracy")
+
+
+def load(data):
+    """Features and true soft labels."""
+    counts = np.load(data / "cifar10h/counts.npy").astype(float)
+    return np.load(data / "cifar10h/features_efflite2_umap20.npy").astype(float), counts / counts.sum(1, keepdims=True)
+
+
+def votes_on(rows, truth, rng):
+    """One simulated vote on each row."""
+    return VoteTable(rows, draw_columns(truth, rows, rng.random(len(rows))), np.ones(len(rows)))
+
+
+def fitted(diffusion, votes, n_classes):
+    """State and soft labels in the user's order."""
+    state = SpreadState(diffusion, votes, n_classes)
+    state.solve()
+    prior = np.full((diffusion.graph.n_items, n_classes), 1 / n_classes)
+    return state, soft_labels(diffusion.graph.to_user_order(state.mass()), prior, STRENGTH), prior
+
+
+def true_quality(truth, p):
+    """The three measures."""
+    return [metrics.rmse(truth, p), metrics.kl_divergence(truth, p), metrics.accuracy(truth, p)]
+
+
+def naive(p, counts):
+    """Shares of votes taken for the truth."""
+    return true_quality(counts / counts.sum(1, keepdims=True), p)
+
+
+def show(name, estimates, truths, naives=None):
+    """Mean estimate, its bias with a standard error, spread and coverage of the 90 % interval."""
+    for k, measure in enumerate(MEASURES):
+        value, lower, upper = (estimates[:, k, j] for j in range(3))
+        error = value - truths[:, k]
+        cover = np.mean((lower <= truths[:, k]) & (truths[:, k] <= upper))
+        old = "" if naives is None else f" | {naives[:, k].mean():.4f}"
+        print(
+            f"{name} | {measure:8s} | {truths[:, k].mean():.4f}{old} | {value.mean():.4f} | "
+            f"{error.mean():+.4f} ({error.std() / np.sqrt(len(error)):.4f}) | {error.std():.4f} | {cover:.2f}"
+        )
+
+
+def numbers(quality):
+    """(3, 3): measures by value, lower, upper."""
+    parts = [getattr(quality, measure) for measure in MEASURES]
+    return [(part.value, part.lower, part.upper) for part in parts]
+
+
+def apart(args, diffusion, truth):
+    """A set of repeatedly voted items."""
+    n, n_classes = truth.shape
+    print("items x votes | measure | truth on the 2,000 | naive | estimate | bias (se) | sd | coverage of 90 %")
+    for size, r in ((100, 10), (200, 5), (500, 2), (500, 3), (1000, 2), (1000, 3), (2000, 1), (2000, 2)):
+        found, truths, naives = [], [], []
+        for draw in range(args.draws):
+            rng = np.random.default_rng([draw, size, r])
+            order = rng.permutation(n)
+            test, train = order[:2000], order[2000:]
+            p = fitted(diffusion, votes_on(rng.choice(train, 1000), truth, rng), n_classes)[1]
+            some = rng.choice(test, size, replace=False)
+            counts = votes_on(np.repeat(some, r), truth, rng).counts(n, n_classes)[some]
+            found.append(numbers(estimate_quality(p[some], counts, rng=rng)))
+            truths.append(true_quality(truth[test], p[test]))
+            naives.append(naive(p[some], counts))
+        show(f"{size:4d} x {r:2d}", np.array(found), np.array(truths), np.array(naives))
+
+
+def held_out(args, diffusions, truth):
+    """The votes behind the soft labels, held out in turn."""
+    n, n_classes = truth.shape
+    print("votes, alpha | measure | truth | estimate | bias (se) | sd | coverage of 90 %")
+    for m, alpha in ((1000, 0.9), (3000, 0.75), (10_000, 0.5)):
+        found, truths = [], []
+        for draw in range(args.draws):
+            rng = np.random.default_rng([draw, m])
+            state, p, prior = fitted(diffusions[alpha], votes_on(rng.integers(n, size=m), truth, rng), n_classes)
+            found.append(numbers(held_out_quality(state, prior, STRENGTH, rng=rng)))
+            truths.append(true_quality(truth, p))
+        show(f"{m:6d}, {alpha:4.2f}", np.array(found), np.array(truths))
+
+
+def forecast(args, diffusions, truth):
+    """Predicted against real gain; at each number of votes the best alpha of the list, by truth for the real one."""
+    n, n_classes = truth.shape
+    print(
+        "votes + more | real RMSE now, then | real gain | predicted gain (sd) | share within 90 % interval | exponent"
+    )
+    for m, more in ((500, 500), (1000, 1000), (3000, 3000), (10_000, 5000)):
+        rows = []
+        for draw in range(max(3, args.draws // 3)):
+            rng = np.random.default_rng([draw, m, 3])
+            votes = votes_on(rng.integers(n, size=m + more), truth, rng)
+            first = VoteTable(votes.rows[:m], votes.columns[:m], votes.weights[:m])
+            now, then = (
+                min(metrics.rmse(truth, fitted(d, part, n_classes)[1]) for d in diffusions.values())
+                for part in (first, votes)
+            )
+            guess = predict_gain(list(diffusions.values()), first, n_classes, more, rng=rng)
+            inside = guess.gain.lower <= now - then <= guess.gain.upper
+            rows.append((now, then, now - then, guess.gain.value, inside, guess.exponent, guess.rmse_now.value))
+        table = np.array(rows, dtype=float)
+        mean = table.mean(axis=0)
+        print(
+            f"{m} + {more} | {mean[0]:.4f} (estimated {mean[6]:.4f}), {mean[1]:.4f} | {mean[2]:.4f} | "
+            f"{mean[3]:.4f} ({table[:, 3].std():.4f}) | {mean[4]:.2f} | {mean[5]:.2f}"
+        )
+
+
+def main():
+    """Read the command line and run the parts asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", default=["apart", "held_out", "forecast"])
+    parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--data", type=Path, default=Path(__file__).parents[1] / "../shared/data")
+    args = parser.parse_args()
+    X, truth = load(args.data)
+    graph = knn_graph(X, 20, n_jobs=1)
+    diffusions = {alpha: Diffusion(graph, alpha, n_jobs=1) for alpha in (0.25, 0.5, 0.75, 0.9, 0.95)}
+    for part in args.parts:
+        start = time.time()
+        if part == "apart":
+            apart(args, diffusions[0.9], truth)
+        elif part == "held_out":
+            held_out(args, diffusions, truth)
+        else:
+            forecast(args, diffusions, truth)
+        print(f"({part}: {time.time() - start:.0f} s)\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,259 @@
+"""Which items to vote on next: laws every strategy keeps, and what each one promises."""
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare, kendalltau
+
+from softspread import InputError, SoftspreadWarning, affinity_graph, knn_graph
+from softspread.live import SpreadState
+from softspread.queries import (
+    ALPHA_CAP,
+    ENOUGH_REPEATS,
+    STRATEGIES,
+    WARM_UP_VOTES,
+    _gain,
+    _Scene,
+    choose_items,
+    choosing_state,
+)
+from softspread.spreading import Diffusion
+from softspread.votes import VoteTable
+
+N, N_CLASSES, N_VOTES = 400, 3, 80
+
+
+@pytest.fixture(scope="module")
+def graph():
+    rng = np.random.default_rng(0)
+    return knn_graph(np.concatenate([rng.normal(4 * c, 1, size=(N // 4, 2)) for c in range(4)]), 10, n_jobs=1)
+
+
+@pytest.fixture(scope="module")
+def scene(graph):
+    """A diffusion, its mass and the number of votes per item."""
+    return spread(Diffusion(graph, 0.9, n_jobs=1), N_VOTES, seed=1)
+
+
+def spread(diffusion, n_votes, seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(N, size=n_votes)
+    columns = np.where(rng.random(n_votes) < 0.8, rows // (N // 4) % N_CLASSES, rng.integers(N_CLASSES, size=n_votes))
+    state = SpreadState(diffusion, VoteTable(rows, columns, np.ones(n_votes)), N_CLASSES)
+    state.solve()
+    return diffusion, diffusion.graph.to_user_order(state.mass()), np.bincount(rows, minlength=N).astype(float)
+
+
+@pytest.mark.parametrize("strategy", list(STRATEGIES))
+def test_no_item_comes_twice_and_excluded_ones_never(scene, strategy):
+    """A batch of all allowed items holds each exactly once."""
+    excluded = np.arange(0, N, 7)
+    rows = choose_items(*scene, N - len(excluded), strategy, np.random.default_rng(0), exclude=excluded)
+    assert sorted(rows.tolist()) == sorted(set(range(N)) - set(excluded.tolist()))
+
+
+@pytest.mark.parametrize("strategy", list(STRATEGIES))
+def test_the_seed_decides(scene, strategy):
+    """The same seed gives the same rows; another one others."""
+    first, again, other = (choose_items(*scene, 20, strategy, np.random.default_rng(s)) for s in (3, 3, 4))
+    assert np.array_equal(first, again)
+    if strategy not in ("least_evidence", "entropy", "farthest"):  # these are settled by scores but for ties
+        assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("strategy", list(STRATEGIES))
+def test_inputs_stay_as_they_are(scene, strategy):
+    """Choosing changes neither mass nor counts."""
+    diffusion, mass, counts = scene
+    before = mass.copy(), counts.copy()
+    choose_items(diffusion, mass, counts, 30, strategy, np.random.default_rng(0))
+    assert np.array_equal(before[0], mass)
+    assert np.array_equal(before[1], counts)
+
+
+@pytest.mark.parametrize("strategy", ["uniform", "uncertainty", "balanced", "least_evidence", "entropy"])
+def test_without_votes_every_item_is_equally_likely(graph, strategy):
+    """No votes, no preference: 2,000 single picks spread evenly over 400 items."""
+    diffusion = Diffusion(graph, 0.9, n_jobs=1)
+    rng = np.random.default_rng(0)
+    nothing = np.zeros((N, N_CLASSES)), np.zeros(N)
+    picks = np.concatenate([choose_items(diffusion, *nothing, 1, strategy, rng) for _ in range(2000)])
+    assert chisquare(np.bincount(picks, minlength=N)).pvalue > 1e-3
+
+
+def test_uniform_ignores_votes(scene):
+    """The paper's way draws voted items as often as others."""
+    rng = np.random.default_rng(1)
+    picks = np.concatenate([choose_items(*scene, 40, "uniform", rng) for _ in range(200)])
+    assert chisquare(np.bincount(picks, minlength=N)).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("strategy", ["balanced", "farthest"])
+def test_fewest_votes_come_first(scene, strategy):
+    """Voted items wait until all others have a vote."""
+    counts = scene[2]
+    n_free = int((counts == 0).sum())
+    rows = choose_items(*scene, n_free + 10, strategy, np.random.default_rng(0))
+    if strategy == "balanced":
+        assert (counts[rows[:n_free]] == 0).all()
+        assert (counts[rows[n_free:]] == 1).all()
+    else:
+        assert (counts[choose_items(*scene, 20, strategy, np.random.default_rng(0))] == 0).all()
+
+
+def test_the_default_repeats_now_and_then(graph):
+    """Half the items voted once, no repeats yet: a quarter of the picks are repeats, within four standard errors."""
+    diffusion = Diffusion(graph, 0.9, n_jobs=1)
+    counts = (np.arange(N) % 2).astype(float)
+    mass = np.tile(counts[:, None] / N_CLASSES, N_CLASSES)
+    rng = np.random.default_rng(0)
+    picks = np.concatenate([choose_items(diffusion, mass, counts, 20, "uncertainty", rng) for _ in range(30)])
+    share = counts[picks].mean()
+    assert abs(share - 0.25) < 4 * np.sqrt(0.25 * 0.75 / len(picks))
+    many = counts * (1 + ENOUGH_REPEATS)
+    picks = np.concatenate([choose_items(diffusion, mass, many, 20, "uncertainty", rng) for _ in range(30)])
+    assert abs((many[picks] > 0).mean() - 0.1) < 4 * np.sqrt(0.1 * 0.9 / len(picks))
+
+
+def test_least_evidence_takes_the_lowest(scene):
+    """The first pick has the lowest evidence; every later one the lowest once the picks' votes are counted."""
+    diffusion, mass, counts = scene
+    rows = choose_items(diffusion, mass, counts, 15, "least_evidence", np.random.default_rng(0))
+    evidence = mass.sum(axis=1)
+    still_open = np.ones(N, dtype=bool)
+    for row in rows:
+        lowest = evidence[still_open].min()
+        assert evidence[row] <= lowest + 0.05  # profiles for choosing are cut off
+        still_open[row] = False
+        evidence = evidence + diffusion.graph.to_user_order(diffusion.literal_profile(diffusion.rank[row]))
+
+
+def test_entropy_takes_the_most_ambiguous_first(scene):
+    """The first pick has the largest entropy of the smoothed soft labels."""
+    diffusion, mass, counts = scene
+    p = (mass + 0.1) / (mass.sum(axis=1, keepdims=True) + 0.3)
+    entropy = -(p * np.log(p)).sum(axis=1)
+    row = choose_items(diffusion, mass, counts, 1, "entropy", np.random.default_rng(0))[0]
+    assert entropy[row] == pytest.approx(entropy.max())
+
+
+def test_farthest_takes_the_farthest(scene):
+    """The first pick is the unvoted item whose nearest voted item is farthest away."""
+    diffusion, _, counts = scene
+    X = diffusion.graph.features
+    row = choose_items(*scene, 1, "farthest", np.random.default_rng(0))[0]
+    nearest = np.linalg.norm(X[:, None] - X[counts > 0], axis=2).min(axis=1)
+    assert nearest[row] == pytest.approx(nearest[counts == 0].max())
+
+
+@pytest.mark.parametrize("strategy", ["uncertainty", "gain", "local", "least_evidence", "entropy"])
+def test_a_batch_spreads_out(graph, strategy):
+    """Picks of one batch reach each other less than as many picks made without knowing of each other would."""
+    diffusion, mass, counts = spread(Diffusion(graph, 0.9, n_jobs=1), N_VOTES, seed=5)
+    hole = np.arange(100)
+    mass, counts = mass.copy(), counts.copy()
+    mass[hole], counts[hole] = 1e-3, 0
+    M = np.linalg.inv(np.eye(N) - 0.9 * graph.S.toarray())
+    M /= M.max(axis=0)
+
+    def reached(rows):
+        return np.mean([M[np.delete(rows, k), row].sum() for k, row in enumerate(rows)])
+
+    batch, singles = [], []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        batch.append(reached(choose_items(diffusion, mass, counts, 25, strategy, rng)))
+        alone = {int(choose_items(diffusion, mass, counts, 1, strategy, rng)[0]) for _ in range(25)}
+        if len(alone) > 1:
+            singles.append(reached(np.array(sorted(alone))) * 24 / (len(alone) - 1))
+    if strategy in (
+        "least_evidence",
+        "entropy",
+    ):  # a single best pick is always the same item: its copies reach it fully
+        assert np.mean(batch) < 24
+    else:
+        assert np.mean(batch) < np.mean(singles)
+
+
+@pytest.mark.parametrize("normalization", ["symmetric", "random_walk"])
+def test_gain_with_cut_profiles_ranks_as_with_exact_ones(normalization):
+    """Pushed profiles without solved scales order items as the dense inverse does."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(4 * c, 1, size=(N // 4, 2)) for c in range(4)])
+    diffusion, mass, counts = spread(
+        Diffusion(knn_graph(X, 10, normalization=normalization, n_jobs=1), 0.9, n_jobs=1), N_VOTES, seed=1
+    )
+    view = _Scene(diffusion, mass, counts, np.ones(N, dtype=bool), rng)
+    v = view.ambiguity()
+    p = (mass + 0.1) / (mass.sum(axis=1, keepdims=True) + 0.3)
+    assert v == pytest.approx((1 - (p**2).sum(axis=1))[diffusion.graph.order])
+    rows = np.arange(0, N, 5)
+    fast = [_gain(view.evidence, v, *profile) for profile in view.profiles(rows)]
+    exact = [_gain(view.evidence, v, np.arange(N), diffusion.literal_profile(int(row))) for row in rows]
+    assert kendalltau(fast, exact).statistic > 0.95
+
+
+def test_fewer_than_fifty_votes_leave_the_default_random(graph):
+    """Below the warm-up the default does not look at mass at all."""
+    diffusion = Diffusion(graph, 0.9, n_jobs=1)
+    counts = np.zeros(N)
+    counts[: WARM_UP_VOTES - 1] = 1
+    masses = np.ones((N, 2)), np.random.default_rng(0).random((N, 2))
+    rows = [choose_items(diffusion, mass, counts, 9, "uncertainty", np.random.default_rng(2)) for mass in masses]
+    assert np.array_equal(*rows)
+
+
+def test_choosing_state_caps_alpha(graph):
+    """Up to 0.95 the state itself; above, the same votes at 0.95."""
+    votes = VoteTable(np.array([0, 5]), np.array([0, 1]), np.ones(2))
+    low, high = (SpreadState(Diffusion(graph, a, n_jobs=1), votes, 2) for a in (0.9, 0.99))
+    for state in (low, high):
+        state.solve()
+    assert choosing_state(low) is low
+    capped = choosing_state(high)
+    direct = SpreadState(Diffusion(graph, ALPHA_CAP, n_jobs=1), votes, 2)
+    direct.solve()
+    assert capped.diffusion.alpha == ALPHA_CAP
+    assert capped.mass() == pytest.approx(direct.mass())
+
+
+def test_isolated_and_coinciding_items_are_picked_too():
+    """Items without neighbours, and items on the same spot, break no strategy."""
+    A = np.zeros((6, 6))
+    A[0, 1] = A[1, 0] = 1.0
+    with pytest.warns(SoftspreadWarning, match="4 of 6 items have no neighbour"):
+        diffusion = Diffusion(affinity_graph(A), 0.9, n_jobs=1)
+    mass, counts = np.zeros((6, 2)), np.zeros(6)
+    mass[0], counts[0] = (60, 0), 60
+    for strategy in set(STRATEGIES) - {"farthest"}:
+        rows = choose_items(diffusion, mass, counts, 6, strategy, np.random.default_rng(0))
+        assert sorted(rows.tolist()) == list(range(6))
+    same = Diffusion(knn_graph(np.zeros((8, 2)), 3, n_jobs=1), 0.5, n_jobs=1)
+    rows = choose_items(same, np.zeros((8, 2)), np.zeros(8), 8, "farthest", np.random.default_rng(0))
+    assert sorted(rows.tolist()) == list(range(8))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"strategy": "best"}, "strategy must be one of"),
+        ({"batch_size": 0}, "batch_size must be a whole number"),
+        ({"batch_size": N + 1}, "only 400 items"),
+        ({"batch_size": N, "exclude": [3]}, "only 399 items"),
+        ({"exclude": [N]}, "no positions"),
+        ({"mass": np.zeros((3, 2))}, "mass must have shape"),
+        ({"mass": np.full((N, 2), np.nan)}, "finite"),
+        ({"vote_counts": np.zeros(3)}, "vote_counts must have shape"),
+    ],
+)
+def test_bad_input_is_named(scene, change, message):
+    """What cannot be used is refused in words."""
+    diffusion, mass, counts = scene
+    with pytest.raises(InputError, match=message):
+        choose_items(**{"diffusion": diffusion, "mass": mass, "vote_counts": counts, **change})
+
+
+def test_farthest_needs_features():
+    """An affinity has no distances."""
+    diffusion = Diffusion(affinity_graph(np.ones((4, 4))), 0.5, n_jobs=1)
+    with pytest.raises(InputError, match="needs features"):
+        choose_items(diffusion, np.zeros((4, 2)), np.zeros(4), 1, "farthest")
