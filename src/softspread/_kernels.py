@@ -78,74 +78,98 @@ PUSH_LEVEL = 0.5  # each level of the push is this much finer than the one befor
 LEVEL_COST = 2.0  # ... and costs about this much more
 
 
+CUT_STEPS = 2  # bits of the mantissa that tell sizes of r apart: thresholds a factor of 1.14 to 1.25 apart
+CUT_SHIFT = 52 - CUT_STEPS
+N_CUTS = 256  # sizes of r told apart, 64 octaves below the largest possible residual
+LEAST_SHARE = 0.05  # of the mean r**2 outside: smaller residuals are not worth a row
+
+
 class LocalWork(NamedTuple):
-    """Scratch memory of one thread for :func:`local_scales`; a local number stands for a node met so far."""
+    """Scratch memory of one thread for :func:`local_scales`.
+
+    A local number stands for a node met so far, a place for a member of the set P on which the system is solved.
+    Bounds of rows are unsigned: a loop between signed ones tests each index for wrapping around, and is not vectorised.
+    """
 
     local_of: NDArray[np.int32]  # (n,)            local number of a node, -1 = not met
-    node: NDArray[np.uint32]  # (nodes,)           node of a local number
-    chosen: NDArray[np.uint8]  # (nodes,)          1 = in the set P on which the system is solved
-    member: NDArray[np.int32]  # (rows,)           local numbers of P
-    row_start: IntArray  # (rows,)                 first, ...
-    row_split: IntArray  # (rows,)                 ... first outside P, ...
-    row_end: IntArray  # (rows,)                   ... and last + 1 entry of a copied row
-    column: NDArray[np.int32]  # (edges,)          local number of a copied entry
+    node: IndexArray  # (nodes,)                   node of a local number
+    inside: NDArray[np.uint8]  # (nodes,)          1 = in P
+    residual: FloatArray  # (nodes,)               residual of a node outside P
+    bits: IntArray  # (nodes,)                     the same memory, as bits
+    p: FloatArray  # (nodes,)                      search direction, zero outside P
+    member: IndexArray  # (rows,)                  local number of a place
+    start: IndexArray  # (rows,)                   first ...
+    end: IndexArray  # (rows,)                     ... and last + 1 entry of a copied row
+    column: IndexArray  # (edges,)                 local number of a copied entry
     value: FloatArray  # (edges,)
-    x: FloatArray  # (nodes,)                      solution, zero outside P
-    r: FloatArray  # (nodes,)                      residual e_q - (I - alpha S) x
-    p: FloatArray  # (nodes,)                      search direction
-    ap: FloatArray  # (nodes,)
+    x: FloatArray  # (rows,)                       solution on P
+    r: FloatArray  # (rows,)                       residual e_q - (I - alpha S) x on P
+    ap: FloatArray  # (rows,)
+    cuts: IntArray  # (N_CUTS,)                    how many nodes outside P have a residual of each size
 
 
 def local_work(n: int, rows: int, nodes: int, edges: int) -> LocalWork:
     """Scratch memory for sets of up to ``rows`` members with ``edges`` entries, meeting up to ``nodes`` nodes."""
+    residual = np.empty(nodes)
     return LocalWork(
         local_of=np.full(n, -1, dtype=np.int32),
         node=np.empty(nodes, dtype=np.uint32),
-        chosen=np.empty(nodes, dtype=np.uint8),
-        member=np.empty(rows, dtype=np.int32),
-        row_start=np.empty(rows, dtype=np.int64),
-        row_split=np.empty(rows, dtype=np.int64),
-        row_end=np.empty(rows, dtype=np.int64),
-        column=np.empty(edges, dtype=np.int32),
-        value=np.empty(edges),
-        x=np.empty(nodes),
-        r=np.empty(nodes),
+        inside=np.empty(nodes, dtype=np.uint8),
+        residual=residual,
+        bits=residual.view(np.int64),
         p=np.empty(nodes),
-        ap=np.empty(nodes),
+        member=np.empty(rows, dtype=np.uint32),
+        start=np.empty(rows, dtype=np.uint32),
+        end=np.empty(rows, dtype=np.uint32),
+        column=np.empty(edges, dtype=np.uint32),
+        value=np.empty(edges),
+        x=np.empty(rows),
+        r=np.empty(rows),
+        ap=np.empty(rows),
+        cuts=np.empty(N_CUTS, dtype=np.int64),
     )
 
 
 @njit(**_COMPILED)
-def _residual_cut(work, n_met, n_members, n_outside, square_sum, first_round):
-    """Smallest r**2 worth adding to P, such that P does not overshoot."""
-    limit = max(32.0, GROWTH * n_members)
-    share = 0.0 if first_round else 0.05  # of the mean r**2
-    while True:
-        cut = share * square_sum / n_outside
-        count = 0
-        for k in range(n_met):
-            if work.chosen[k] == 0 and work.r[k] * work.r[k] > cut:
-                count += 1
-        if count <= limit or share > 50.0:
-            return cut
-        share *= 1.6
+def _size_of(bits):
+    """Number of the size that a residual with these bits has, 0 for the largest, N_CUTS - 1 for all small ones."""
+    largest = np.int64(1023 + 1) << CUT_STEPS  # residuals are below 2
+    size = largest - ((bits & np.int64(0x7FFFFFFFFFFFFFFF)) >> CUT_SHIFT)
+    return min(max(size, 0), N_CUTS - 1)
 
 
 @njit(**_COMPILED)
-def _add_members(indptr, indices, weights, work, cut, n_met, n_members, n_edges):
-    """Move the nodes above the cut into P, copying their rows; stop early when memory runs out."""
-    met_before = n_met
-    for k in range(met_before):
-        if work.chosen[k] == 0 and work.r[k] * work.r[k] > cut:
+def _size_to_add(work, n_members, n_outside, square_sum, first_round):
+    """Sizes up to this one are worth adding to P, such that P does not overshoot."""
+    limit = max(32.0, GROWTH * n_members)
+    mean = square_sum / n_outside
+    count = 0
+    for size in range(N_CUTS):
+        count += work.cuts[size]
+        # Residuals of the next size lie about this low; octaves are cut linearly, so a little above at times.
+        smallest = 2.0 ** (1.0 - (size + 1) / 2**CUT_STEPS)
+        if count > limit and count > work.cuts[size]:
+            return size - 1
+        if not first_round and smallest * smallest < LEAST_SHARE * mean:
+            return size
+    return N_CUTS - 1
+
+
+@njit(**_COMPILED)
+def _add_members(indptr, indices, weights, work, largest_size, n_met, n_members, n_edges):
+    """Move the nodes with large residuals into P, copying their rows; stop early when memory runs out."""
+    for k in range(n_met):
+        if work.inside[k] == 0 and _size_of(work.bits[k]) <= largest_size:
             u = work.node[k]
             degree = indptr[u + 1] - indptr[u]
             if n_members == len(work.member) or n_edges + degree > len(work.column) or n_met + degree > len(work.node):
                 return n_met, n_members, n_edges, True
-            work.chosen[k] = 1
+            work.inside[k] = 1
             work.member[n_members] = k
-            work.row_start[n_members] = n_edges
-            work.row_split[n_members] = n_edges
-            for edge in range(indptr[u], indptr[u + 1]):
+            work.x[n_members] = 0.0
+            work.r[n_members] = work.residual[k]
+            work.start[n_members] = n_edges
+            for edge in range(np.uint64(indptr[u]), np.uint64(indptr[u + 1])):
                 v = indices[edge]
                 local = work.local_of[v]
                 if local < 0:
@@ -153,102 +177,81 @@ def _add_members(indptr, indices, weights, work, cut, n_met, n_members, n_edges)
                     n_met += 1
                     work.local_of[v] = local
                     work.node[local] = v
-                    work.chosen[local] = 0
-                    work.x[local] = 0.0
-                    work.r[local] = 0.0
+                    work.inside[local] = 0
+                    work.residual[local] = 0.0
                     work.p[local] = 0.0
                 work.column[n_edges] = local
                 work.value[n_edges] = weights[edge]
                 n_edges += 1
-            work.row_end[n_members] = n_edges
+            work.end[n_members] = n_edges
             n_members += 1
     return n_met, n_members, n_edges, False
 
 
 @njit(**_COMPILED)
-def _sort_rows(work, n_members):
-    """Within each copied row, entries inside P first; what was inside before is still inside."""
-    for a in range(n_members):
-        i = work.row_split[a]
-        j = work.row_end[a] - 1
-        while i <= j:
-            if work.chosen[work.column[i]] == 1:
-                i += 1
-            else:
-                column = work.column[i]
-                work.column[i] = work.column[j]
-                work.column[j] = column
-                value = work.value[i]
-                work.value[i] = work.value[j]
-                work.value[j] = value
-                j -= 1
-        work.row_split[a] = i
-
-
-@njit(**_COMPILED)
 def _solve_inside(work, n_members, alpha, target):
-    """Conjugate gradients on P from the present x until the squared residual inside is at most ``target``."""
+    """Conjugate gradients on P from the present x until the squared residual inside is at most ``target``.
+
+    Rows are taken whole: outside P the search direction is zero, and to multiply costs less than to ask.
+    """
+    x, r, p, ap, member = work.x, work.r, work.p, work.ap, work.member
     squares = 0.0
     for a in range(n_members):
-        k = work.member[a]
-        work.p[k] = work.r[k]
-        squares += work.r[k] * work.r[k]
+        p[member[a]] = r[a]
+        squares += r[a] * r[a]
     for _ in range(n_members + 200):
         if squares <= target:
             break
         curvature = 0.0
         for a in range(n_members):
-            k = work.member[a]
             inside = 0.0
-            for edge in range(work.row_start[a], work.row_split[a]):
-                inside += work.value[edge] * work.p[work.column[edge]]
-            value = work.p[k] - alpha * inside
-            work.ap[k] = value
-            curvature += work.p[k] * value
+            for edge in range(work.start[a], work.end[a]):
+                inside += work.value[edge] * p[work.column[edge]]
+            own = p[member[a]]
+            ap[a] = own - alpha * inside
+            curvature += own * ap[a]
         step = squares / curvature
         previous = squares
         squares = 0.0
         for a in range(n_members):
-            k = work.member[a]
-            work.x[k] += step * work.p[k]
-            value = work.r[k] - step * work.ap[k]
-            work.r[k] = value
-            squares += value * value
+            x[a] += step * p[member[a]]
+            r[a] -= step * ap[a]
+            squares += r[a] * r[a]
         ratio = squares / previous
         for a in range(n_members):
-            k = work.member[a]
-            work.p[k] = work.r[k] + ratio * work.p[k]
+            p[member[a]] = r[a] + ratio * p[member[a]]
 
 
 @njit(**_COMPILED)
 def _refresh_outside(work, n_met, n_members, alpha):
-    """Residual outside P from x; returns x.r, |r|**2 and how many met nodes are outside."""
+    """Residual outside P from x, and how many nodes have a residual of each size; x.r, |r|**2, nodes outside."""
+    residual = work.residual
     for k in range(n_met):
-        if work.chosen[k] == 0:
-            work.r[k] = 0.0
-    for a in range(n_members):
-        flow = alpha * work.x[work.member[a]]
-        for edge in range(work.row_split[a], work.row_end[a]):
-            work.r[work.column[edge]] += work.value[edge] * flow
-    square_sum = 0.0
+        residual[k] = 0.0
     correction = 0.0
-    n_outside = 0
+    square_sum = 0.0
+    for a in range(n_members):
+        correction += work.x[a] * work.r[a]
+        square_sum += work.r[a] * work.r[a]
+        flow = alpha * work.x[a]
+        for edge in range(work.start[a], work.end[a]):
+            residual[work.column[edge]] += work.value[edge] * flow
+    for size in range(N_CUTS):
+        work.cuts[size] = 0
     for k in range(n_met):
-        square_sum += work.r[k] * work.r[k]
-        if work.chosen[k] == 0:
-            n_outside += 1
-        else:
-            correction += work.x[k] * work.r[k]
-    return correction, square_sum, n_outside
+        if work.inside[k] == 0:
+            square_sum += residual[k] * residual[k]
+            work.cuts[_size_of(work.bits[k])] += 1
+    return correction, square_sum, n_met - n_members
 
 
 @njit(**_COMPILED)
-def _runner_up(work, n_met, degrees, degree_above):
+def _runner_up(work, n_members, degrees, degree_above):
     """Largest x among the nodes that could outdo the seed: those with a degree above ``degree_above``."""
     best = 0.0
-    for k in range(1, n_met):
-        if work.x[k] > best and degrees[work.node[k]] > degree_above:
-            best = work.x[k]
+    for a in range(1, n_members):
+        if work.x[a] > best and degrees[work.node[work.member[a]]] > degree_above:
+            best = work.x[a]
     return best
 
 
@@ -262,10 +265,11 @@ def local_scale(indptr, indices, weights, degrees, alpha, seed, delta, want_peak
     """
     work.local_of[seed] = 0
     work.node[0] = seed
-    work.chosen[0] = 0
-    work.x[0] = 0.0
-    work.r[0] = 1.0
+    work.inside[0] = 0
     work.p[0] = 0.0
+    work.residual[0] = 1.0
+    work.cuts[:] = 0
+    work.cuts[_size_of(work.bits[0])] = 1
     n_met = 1
     n_members = 0
     n_edges = 0
@@ -281,11 +285,10 @@ def local_scale(indptr, indices, weights, degrees, alpha, seed, delta, want_peak
     for rounds in range(MAX_ROUNDS):
         target = GOAL_SHARE * goal
         if n_outside > 0:
-            cut = _residual_cut(work, n_met, n_members, n_outside, square_sum, rounds == 0)
+            size = _size_to_add(work, n_members, n_outside, square_sum, rounds == 0)
             n_met, n_members, n_edges, failed = _add_members(
-                indptr, indices, weights, work, cut, n_met, n_members, n_edges
+                indptr, indices, weights, work, size, n_met, n_members, n_edges
             )
-            _sort_rows(work, n_members)
             target = max(target, OUTSIDE_SHARE * square_sum)
         _solve_inside(work, n_members, alpha, target)
         correction, square_sum, n_outside = _refresh_outside(work, n_met, n_members, alpha)
@@ -295,7 +298,7 @@ def local_scale(indptr, indices, weights, degrees, alpha, seed, delta, want_peak
         runner_up = 0.0
         if done and check_peak and alpha * alpha > (1.0 - alpha * alpha) * lowest:
             reach = np.sqrt(square_sum / spread)  # no entry of M e_q is further than this from x
-            best = _runner_up(work, n_met, degrees, degree_above)
+            best = _runner_up(work, n_members, degrees, degree_above)
             if best + reach > lowest:  # another item may be the peak: its value must be known as well
                 runner_up = best
                 done = reach <= delta * lowest
