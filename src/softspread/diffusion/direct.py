@@ -3,10 +3,13 @@
 L L^T = I - alpha S,   X = L^-T L^-1 B        theory: [system]
 """
 
+from contextlib import nullcontext
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csc_array, eye_array
 from scipy.sparse.linalg import splu
+from threadpoolctl import threadpool_limits
 
 from softspread.data import FloatArray, Solution
 from softspread.diffusion.solver import measure, no_progress
@@ -15,6 +18,7 @@ from softspread.graph.operator import Graph
 from softspread.parallel import Advance, Workers
 
 MOST_DENSE_ITEMS = 20_000  # 3.2 GB for the factor
+ONE_THREAD_ITEMS = 2_000  # below, BLAS threads wait for each other longer than they work, above all on a busy machine
 
 
 class DenseSolver:
@@ -31,7 +35,8 @@ class DenseSolver:
         system = graph.inner_operator().toarray()
         system *= -alpha
         system[np.diag_indices_from(system)] += 1.0
-        self._factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        with threadpool_limits(1, "blas") if graph.n_items <= ONE_THREAD_ITEMS else nullcontext():
+            self._factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
 
     def solve(self, B: FloatArray, tol: float, advance: Advance = no_progress) -> Solution:
         X = np.ascontiguousarray(cho_solve(self._factor, B, check_finite=False))
