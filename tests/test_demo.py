@@ -59,8 +59,8 @@ def test_figures_are_the_rmse_of_a_fit_done_by_hand(two_draws, draw, column):
 def test_a_further_draw_leaves_the_earlier_one_and_the_data_as_they_are(result, two_draws):
     """Draws have seeds of their own."""
     more = two_draws
-    default = next(row for row in result.rows if row.title == "Spreading, alpha 0.9")
-    assert [score.rmse[0] for score in more.rows[0].scores] == [score.rmse[0] for score in default.scores]
+    ours = next(row for row in result.rows if row.title == "Spreading, alpha 0.9")
+    assert [score.rmse[0] for score in more.rows[0].scores] == [score.rmse[0] for score in ours.scores]
     assert_array_equal(more.data.p_true, result.data.p_true)
     assert all(score.rmse[0] != score.rmse[1] for score in more.rows[0].scores)
 
@@ -86,7 +86,7 @@ def test_verdict_can_go_against_spreading():
     assert not verdict.spreading_wins
     assert verdict.margin == pytest.approx(0.5)
     assert verdict.draws_ahead == 2
-    assert verdict.default_change == pytest.approx(1.0)
+    assert verdict.chosen_change == pytest.approx(1.0)
     assert "Nearest votes wins" in verdict.sentence()
     assert "100% above the best baseline" in verdict.sentence()
 
