@@ -15,7 +15,7 @@ from softspread.annotators import AnnotatorFit, AnnotatorReport
 from softspread.archive import pack_names, read_archive, unpack_names, write_archive
 from softspread.base import VotesEstimator
 from softspread.baselines import GaussianKernelRegression, KNeighborsVotes, VoteHistogram
-from softspread.data import AnyArray
+from softspread.data import AnyArray, SolveReport
 from softspread.errors import InputError, StoreError
 from softspread.estimators import ProbabilisticLabelSpreading
 from softspread.graph.operator import Graph
@@ -121,6 +121,8 @@ def _put_spreading(est: ProbabilisticLabelSpreading, header: dict[str, Any], arr
     arrays |= {f"scales.{name}": array for name, array in est._state.diffusion.finder.state().items()}
     arrays |= {f"state.{name}": array for name, array in est._state.arrays().items()}
     header["refined"] = est._state.refined
+    solved = est._state.solve_report
+    header["solved"] = None if solved is None else asdict(solved)
 
 
 def _take_spreading(est: ProbabilisticLabelSpreading, header: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
@@ -143,6 +145,7 @@ def _take_spreading(est: ProbabilisticLabelSpreading, header: dict[str, Any], ar
     est._use_weighting(weighting)
     est._state = SpreadState(diffusion, est._counted_votes, len(est.classes_))
     est._state.restore(part("state."), header["refined"])
+    est._state.solve_report = None if header["solved"] is None else SolveReport(**header["solved"])
     est._forget_answers()
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reference
-from softspread import InputError, MissingExtraError
+from softspread import InputError, MissingExtraError, SoftspreadWarning
 from softspread.graph import neighbors as module
 from softspread.graph.neighbors import SEARCHES, leaf_order, nearest_items, search_neighbors
 from softspread.parallel import Workers
@@ -133,7 +133,8 @@ def test_a_poor_search_is_reported_as_poor(rng, monkeypatch):
     """A search that looks into a single cell is told from a good one by its recall."""
     monkeypatch.setattr(module, "_tune_probes", lambda X, *args: (np.arange(10), 1))
     X = rng.normal(size=(3000, 8))
-    found = search(X, 10, "faiss")
+    with pytest.warns(SoftspreadWarning, match="index='exact'"):
+        found = search(X, 10, "faiss")
     assert found.recall < 0.9
     assert found.recall == pytest.approx(true_recall(X, found), abs=0.03)
 
@@ -142,7 +143,8 @@ def test_a_poor_search_is_reported_as_poor(rng, monkeypatch):
 def test_recall_is_honest_where_single_precision_cannot_tell_items_apart(rng, index):
     """Tight groups far apart defeat searches in single precision; the report must say so."""
     X = np.repeat([[1e4] * 3, [-1e4] * 3], 600, axis=0) + rng.normal(size=(1200, 3)) * 1e-3
-    found = search(X, 10, index)
+    with pytest.warns(SoftspreadWarning, match="of the neighbours"):
+        found = search(X, 10, index)
     assert found.recall == pytest.approx(true_recall(X, found), abs=0.05)
     assert found.recall < 0.9
 
