@@ -1,10 +1,15 @@
-"""How good is tuning without ground truth, on human votes?
+"""How good is tuning without ground truth?
 
-    python experiments/tuning.py DATA_FOLDER [--votes 100 1000 10000 100000] [--draws 3] [--first-seed 0] [--design]
+    python experiments/tuning.py alpha DATA [--votes 100 1000 10000 100000] [--draws 3]
+    python experiments/tuning.py prior DATA [--votes 100 1000 10000] [--draws 3]
+    python experiments/tuning.py strategies DATA [--datasets two_moons cifar10h] [--draws 5]
+    python experiments/tuning.py truth DATA [--votes 1000]
 
-Prints, for cifar10h (features_efflite2_umap20, 20 neighbours, votes drawn uniformly with replacement): the RMSE of the
-alpha chosen by held-out votes against the best alpha in hindsight; the same with `classifier_probs` as prior, and with
-its rows shuffled. --design needs no data: what the choice costs on synthetic items with votes placed in other ways.
+DATA is the folder that holds cifar10h, davidson and mnist. alpha and prior: all 10,000 items of cifar10h
+(features_efflite2_umap20, 20 neighbours), votes drawn uniformly with replacement from the human soft labels.
+strategies: 1,000 items of several datasets, votes placed by query strategies; RMSE of the chosen alpha over that of the
+best in hindsight, mean and (worst) of the draws, and the number of repeats. truth: Bayesian optimisation against the
+soft labels, for comparison.
 """
 
 import argparse
@@ -13,157 +18,254 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from sklearn.datasets import make_moons
+from sklearn.neural_network import MLPClassifier
 
-from softspread import SoftspreadWarning, knn_graph, tuning
+from softspread import SoftspreadWarning, Votes, knn_graph, tuning
 from softspread.live import SpreadState
 from softspread.metrics import rmse
+from softspread.queries import choose_items
+from softspread.simulate import simulate_soft_labels
 from softspread.spreading import Diffusion, soft_labels
+from softspread.tuning import masses
 from softspread.votes import VoteTable
 
 UNSURE_ALPHA = 0.95  # above, hindsight uses the tuning's own rough scales: exact ones take a minute and change no digit
+HINDSIGHT = tuning.ALPHAS[:-1]  # 0.999 is far from the best everywhere here, and slow
+MOST_ITEMS = 1_000
+SHARES = (0.1, 0.3, 1.0, 2.0)  # votes per item
+STRATEGIES = ("replacement", "balanced", "least_evidence", "uncertainty", "entropy")
+
+
+def cast(truth, rows, rng):
+    """One vote on each row, drawn from the item's soft label."""
+    return (rng.random(len(rows))[:, None] > truth[rows].cumsum(axis=1)[:, :-1]).sum(axis=1)
 
 
 def draw(truth: np.ndarray, n_votes: int, seed: int) -> VoteTable:
-    """Items uniform with replacement, class from the item's soft label."""
+    """Items uniform with replacement."""
     rng = np.random.default_rng(seed)
     rows = rng.integers(len(truth), size=n_votes)
-    columns = (rng.random(n_votes)[:, None] > truth[rows].cumsum(axis=1)[:, :-1]).sum(axis=1)
-    return VoteTable(rows, columns, np.ones(n_votes))
+    return VoteTable(rows, cast(truth, rows, rng), np.ones(n_votes))
 
 
-def choose(graph, votes, prior):
-    """The choice, and how long it took."""
-    strengths = tuning.strength_candidates("auto" if prior is not None else 1e-4, prior is not None)
-    start = time.perf_counter()
-    choice = tuning.choose_parameters(graph, votes, 10, prior=prior, strengths=strengths)
-    return choice, time.perf_counter() - start
+# ---------------------------------------------------------------------------------------------------------- human votes
+class Cifar10h:
+    """Graph, human soft labels and a classifier's predictions."""
+
+    def __init__(self, data: Path) -> None:
+        folder = data / "cifar10h"
+        counts = np.load(folder / "counts.npy")
+        self.truth = counts / counts.sum(axis=1, keepdims=True)
+        prior = np.load(folder / "classifier_probs.npy").astype(float)
+        self.prior = prior / prior.sum(axis=1, keepdims=True)
+        self.X = np.load(folder / "features_efflite2_umap20.npy")
+        self.graph = knn_graph(self.X, n_neighbors=20)
+        self.uniform = np.full(self.truth.shape, 0.1)
+
+    def choose(self, votes, prior=None, score="brier"):
+        """The choice, and how long it took."""
+        strengths = tuning.strength_candidates("auto" if prior is not None else 1e-4, prior is not None)
+        start = time.perf_counter()
+        choice = tuning.choose_parameters(self.graph, votes, 10, prior=prior, strengths=strengths, score=score)
+        return choice, time.perf_counter() - start
+
+    def mass(self, votes, alpha):
+        """Mass in the user's order."""
+        diffusion = Diffusion(self.graph, alpha, tol=1e-5)
+        if alpha > UNSURE_ALPHA:
+            own = tuning.own_votes(votes, 10)
+            rough = masses.spread_votes(diffusion, diffusion.rank[own.voted], own.weight, None)
+            return self.graph.to_user_order(np.maximum(rough.Y, 0.0))
+        state = SpreadState(diffusion, votes, 10)
+        state.solve()
+        return self.graph.to_user_order(state.mass())
+
+    def error(self, votes, choice, prior=None):
+        """RMSE of a choice."""
+        p = soft_labels(self.mass(votes, choice.alpha), self.uniform if prior is None else prior, choice.prior_strength)
+        return rmse(self.truth, p)
 
 
-def spread(graph, votes, alpha, n_classes):
-    """Mass in the user's order."""
-    diffusion = Diffusion(graph, alpha, tol=1e-5)
-    if alpha > UNSURE_ALPHA and not diffusion.finder.exact:
-        held = tuning.hold_out(votes, graph.n_items, n_classes)
-        rough = tuning._spread(diffusion, diffusion.rank[held.voted], held.own, None)
-        return graph.to_user_order(np.maximum(rough.Y, 0.0))
-    state = SpreadState(diffusion, votes, n_classes)
-    state.solve()
-    return graph.to_user_order(state.mass())
-
-
-def real_votes(folder: Path, budgets: list[int], seeds: range) -> None:
-    """The tables of docs/tuning.md."""
-    counts = np.load(folder / "counts.npy")
-    truth = counts / counts.sum(axis=1, keepdims=True)
-    prior = np.load(folder / "classifier_probs.npy").astype(float)
-    prior /= prior.sum(axis=1, keepdims=True)
-    shuffled = prior[np.random.default_rng(9).permutation(len(prior))]
-    uniform = np.full(truth.shape, 0.1)
-    graph = knn_graph(np.load(folder / "features_efflite2_umap20.npy"), n_neighbors=20)
-    print(f"prior alone: RMSE {rmse(truth, prior):.4f}")
-    print(
-        "votes | chosen alpha | RMSE | best in hindsight | worst ratio | s | with prior | strengths | shuffled / none"
-    )
+def show_alpha(data: Path, budgets: list[int], seeds: range) -> None:
+    """The alpha chosen by held-out votes against the best of the grid in hindsight."""
+    bench = Cifar10h(data)
+    print("votes | chosen alpha | best alpha | RMSE | best RMSE | worst ratio | log: alpha | log: worst ratio | s")
     for n_votes in budgets:
         rows = []
         for seed in seeds:
-            votes = draw(truth, n_votes, seed)
-            mass: dict[float, np.ndarray] = {}
-
-            def at(choice, p, votes=votes, mass=mass):
-                if choice.alpha not in mass:
-                    mass[choice.alpha] = spread(graph, votes, choice.alpha, 10)
-                return rmse(truth, soft_labels(mass[choice.alpha], p, choice.prior_strength))
-
-            alone, seconds = choose(graph, votes, None)
-            tried = alone.tuning.curve()["alpha"]
-            hindsight = min(at(tuning.Choice(graph, alpha, 1e-4, alone.tuning), uniform) for alpha in tried)
-            helped, _ = choose(graph, votes, prior)
-            misled, _ = choose(graph, votes, shuffled)
+            votes = draw(bench.truth, n_votes, seed)
+            errors = {
+                alpha: rmse(bench.truth, soft_labels(bench.mass(votes, alpha), bench.uniform, 1e-4))
+                for alpha in HINDSIGHT
+            }
+            best = min(errors, key=errors.get)
+            chosen, seconds = bench.choose(votes)
+            by_log, _ = bench.choose(votes, score="log")
             rows.append(
-                (at(alone, uniform), hindsight, seconds, at(helped, prior), at(misled, shuffled), alone, helped)
+                (chosen.alpha, best, errors[chosen.alpha], errors[best], by_log.alpha, errors[by_log.alpha], seconds)
             )
-        numbers = np.array([row[:5] for row in rows])
-        mean = numbers.mean(axis=0)
-        alphas = " ".join(f"{row[5].alpha:g}" for row in rows)
-        strengths = " ".join(f"{row[6].alpha:g}/{row[6].prior_strength:g}" for row in rows)
+        chosen, best, got, least, log_alpha, by_log, seconds = (np.array(column) for column in zip(*rows, strict=True))
         print(
-            f"{n_votes} | {alphas} | {mean[0]:.4f} | {mean[1]:.4f} | {(numbers[:, 0] / numbers[:, 1]).max():.3f} | "
-            f"{mean[2]:.1f} | {mean[3]:.4f} | {strengths} | {mean[4]:.4f} / {mean[0]:.4f}, "
-            f"worst {(numbers[:, 4] / numbers[:, 0]).max():.3f}",
+            f"{n_votes} | {_list(chosen)} | {_list(best)} | {got.mean():.4f} | {least.mean():.4f} | "
+            f"{(got / least).max():.3f} | {_list(log_alpha)} | {(by_log / least).max():.3f} | {seconds.mean():.1f}",
             flush=True,
         )
 
 
-def placed_votes(seeds: range, n: int = 800) -> None:
-    """Items whose own class follows their place only loosely, votes placed in ways other than uniform draws."""
-    designs = {
-        "uniform with replacement, n votes": lambda rng: rng.integers(n, size=n),
-        "every item once": lambda rng: np.arange(n),
-        "every item once, 5 twice": lambda rng: np.r_[np.arange(n), rng.choice(n, 5, replace=False)],
-        "every item once, 20 twice": lambda rng: np.r_[np.arange(n), rng.choice(n, 20, replace=False)],
-        "every item once, 50 twice": lambda rng: np.r_[np.arange(n), rng.choice(n, 50, replace=False)],
-        "10 % of the items once": lambda rng: rng.choice(n, n // 10, replace=False),
-        "20 % of the items once": lambda rng: rng.choice(n, n // 5, replace=False),
-        "50 % of the items once": lambda rng: rng.choice(n, n // 2, replace=False),
-        "10 % of the items, 3 votes each": lambda rng: np.repeat(rng.choice(n, n // 10, replace=False), 3),
-        "every item once, 20 items 20 times more": lambda rng: np.r_[
-            np.arange(n), np.repeat(rng.choice(n, 20, replace=False), 20)
-        ],
-    }
-    print("votes | RMSE, ours | RMSE, all votes alike | best in hindsight | blind share")
-    for name, rows_of in designs.items():
-        results = []
+def show_prior(data: Path, budgets: list[int], seeds: range) -> None:
+    """A classifier as prior, its strength chosen too; and the same with shuffled rows."""
+    bench = Cifar10h(data)
+    shuffled = bench.prior[np.random.default_rng(9).permutation(len(bench.prior))]
+    print(f"prior alone: RMSE {rmse(bench.truth, bench.prior):.4f}")
+    print("votes | no prior | with prior | alpha | strength | s | shuffled rows | worst ratio to no prior")
+    for n_votes in budgets:
+        rows = []
         for seed in seeds:
-            rng = np.random.default_rng(seed)
-            X = rng.normal(size=(n, 2))
-            graph = knn_graph(X, n_neighbors=10)
-            yes = np.where(rng.random(n) < 1 / (1 + np.exp(-2 * X[:, 0])), 0.95, 0.05)
-            truth = np.stack([1 - yes, yes], axis=1)
-            rows = rows_of(rng)
-            votes = VoteTable(rows, (rng.random(len(rows)) < yes[rows]).astype(np.int64), np.ones(len(rows)))
-            held = tuning.hold_out(votes, n, 2)
-            errors, plain = {}, {}
-            one_by_one = tuning._leave_one(tuning._units(votes, _places(votes), None, 2), np.ones(len(votes), bool))
-            for alpha in tuning.ALPHAS:
-                state = SpreadState(Diffusion(graph, alpha), votes, 2)
-                state.solve()
-                errors[alpha] = rmse(truth, soft_labels(graph.to_user_order(state.mass()), np.full((n, 2), 0.5), 1e-4))
-                alike = tuning.HeldOut(
-                    held.voted, held.own, *one_by_one, np.full(len(votes), 1 / len(votes)), held.levels, 0.0, len(votes)
-                )
-                inner = state.diffusion.rank[held.voted]
-                reach = tuning.own_reach(state.diffusion, inner)
-                half = np.full((len(inner), 2), 0.5)
-                plain[alpha] = tuning.score_trials(alike, state.mass(inner), reach, half, [1e-4], "brier", 1e-9).mean()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", SoftspreadWarning)
-                choice = tuning.choose_parameters(graph, votes, 2)
-            best = min(errors.values())
-            results.append((errors[choice.alpha], errors[min(plain, key=plain.get)], best, held.blind_share))
-        print(f"{name} | " + " | ".join(f"{value:.3f}" for value in np.mean(results, axis=0)), flush=True)
+            votes = draw(bench.truth, n_votes, seed)
+            alone = bench.error(votes, bench.choose(votes)[0])
+            helped, seconds = bench.choose(votes, bench.prior)
+            misled = bench.error(votes, bench.choose(votes, shuffled)[0], shuffled)
+            error = bench.error(votes, helped, bench.prior)
+            rows.append((alone, error, helped.alpha, helped.prior_strength, seconds, misled))
+        alone, error, alpha, strength, seconds, misled = (np.array(column) for column in zip(*rows, strict=True))
+        print(
+            f"{n_votes} | {alone.mean():.4f} | {error.mean():.4f} | {_list(alpha)} | {_list(strength)} | "
+            f"{seconds.mean():.1f} | {misled.mean():.4f} | {(misled / alone).max():.3f}",
+            flush=True,
+        )
 
 
-def _places(votes: VoteTable) -> np.ndarray:
-    return np.unique(votes.rows, return_inverse=True)[1]
+def show_truth(data: Path, budgets: list[int], n_trials: int) -> None:
+    """What 200 trials against the truth find."""
+    bench = Cifar10h(data)
+    for n_votes in budgets:
+        votes = draw(bench.truth, n_votes, 0)
+        named = Votes.from_pairs(votes.rows, votes.columns, classes=range(10))
+        start = time.perf_counter()
+        found = tuning.tune(bench.X, named, truth=bench.truth, n_trials=n_trials, random_state=0)
+        print(f"{n_votes} votes, {time.perf_counter() - start:.0f} s: {found.summary()}", flush=True)
+
+
+def _list(values):
+    return " ".join(f"{value:g}" for value in values)
+
+
+# ---------------------------------------------------------------------------------------------------- placed votes
+def two_moons(data):
+    """Soft labels from a small network; two votes on an item differ in 2.6 % of cases."""
+    X, y = make_moons(1000, noise=0.1, random_state=0)
+    return X, MLPClassifier((20, 20), max_iter=200, random_state=0).fit(X, y).predict_proba(X)
+
+
+def private_opinions(data):
+    """Items whose own class follows their place only loosely: the own vote is worth the most."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(MOST_ITEMS, 2))
+    yes = np.where(rng.random(MOST_ITEMS) < 1 / (1 + np.exp(-2 * X[:, 0])), 0.95, 0.05)
+    return X, np.stack([1 - yes, yes], axis=1)
+
+
+def clusters(data):
+    """Twelve clusters, one soft label each: the own vote is worth no more than a neighbour's."""
+    rng = np.random.default_rng(6)
+    centres, p = 3 * rng.normal(size=(12, 5)), rng.dirichlet(np.full(4, 0.5), size=12)
+    at = rng.integers(12, size=MOST_ITEMS)
+    return centres[at] + rng.normal(size=(MOST_ITEMS, 5)), p[at]
+
+
+def _human(name, features):
+    def load(data):
+        counts = np.load(data / name / "counts.npy").astype(float)
+        return np.load(data / name / features), counts / counts.sum(axis=1, keepdims=True)
+
+    return load
+
+
+def mnist(data):
+    """Hard labels made soft by a classifier that has not seen the item."""
+    keep = np.random.default_rng(1).permutation(70_000)[:3_000]
+    X, y = np.load(data / "mnist/features_pixels_umap20.npy")[keep], np.load(data / "mnist/labels.npy")[keep]
+    return X, simulate_soft_labels(X, y, random_state=0)
+
+
+DATASETS = {
+    "two_moons": two_moons,
+    "private_opinions": private_opinions,
+    "clusters": clusters,
+    "cifar10h": _human("cifar10h", "features_efflite2_umap20.npy"),
+    "davidson": _human("davidson", "features_minilm_umap20.npy"),
+    "mnist": mnist,
+}
+
+
+def show_strategies(data: Path, names: list[str], seeds: range) -> None:
+    """Mean and worst ratio for each strategy and number of votes."""
+    print("dataset | strategy | " + " | ".join(f"{share:g} votes an item" for share in SHARES) + " | repeats")
+    for name in names:
+        X, truth = DATASETS[name](data)
+        keep = np.random.default_rng(0).permutation(len(X))[:MOST_ITEMS]
+        X, truth = np.asarray(X[keep], dtype=float), truth[keep]
+        graph = knn_graph(X, 20, n_jobs=1)
+        S, reach = graph.S.toarray(), {}
+        for alpha in tuning.ALPHAS:
+            M = np.linalg.inv(np.eye(len(X)) - alpha * S)
+            reach[alpha] = M / M.max(axis=0)
+        for strategy in STRATEGIES:
+            ratios, repeats = np.empty((len(seeds), len(SHARES))), []
+            for place, seed in enumerate(seeds):
+                ratios[place], n_repeats = _ratios(graph, truth, reach, strategy, np.random.default_rng(seed))
+                repeats.append(n_repeats)
+            cells = [f"{mean:.2f} ({worst:.2f})" for mean, worst in zip(ratios.mean(0), ratios.max(0), strict=True)]
+            print(f"{name} | {strategy} | {' | '.join(cells)} | {_list(np.mean(repeats, axis=0).round())}", flush=True)
+
+
+def _ratios(graph, truth, reach, strategy, rng):
+    """RMSE at the chosen alpha over that at the best, and repeats, for each number of votes."""
+    n, n_classes = truth.shape
+    picking = Diffusion(graph, 0.9, solver="cg", n_jobs=1)
+    counts, ratios, repeats = np.zeros(truth.shape), [], []
+    for share in SHARES:
+        while (left := int(share * n - counts.sum())) > 0:
+            size = min(left, max(10, int(0.1 * counts.sum())), n)
+            if strategy == "replacement":
+                rows = rng.integers(n, size=left)
+            else:
+                rows = choose_items(picking, reach[0.9] @ counts, counts.sum(axis=1), size, strategy, rng)
+            np.add.at(counts, (rows, cast(truth, rows, rng)), 1)
+        errors = {
+            alpha: rmse(truth, soft_labels(phi @ counts, np.full(truth.shape, 1 / n_classes), 1e-4))
+            for alpha, phi in reach.items()
+        }
+        votes = VoteTable(*np.nonzero(counts), counts[np.nonzero(counts)])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SoftspreadWarning)
+            choice = tuning.choose_parameters(graph, votes, n_classes)
+        ratios.append(errors[choice.alpha] / min(errors.values()))
+        repeats.append(choice.tuning.n_repeats)
+    return ratios, repeats
 
 
 def main() -> None:
     """Parse and run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", nargs="?", type=Path, help="folder with counts.npy, classifier_probs.npy, features")
-    parser.add_argument("--votes", type=int, nargs="+", default=[100, 1_000, 10_000, 100_000])
+    parser.add_argument("what", choices=["alpha", "prior", "strategies", "truth"])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--votes", type=int, nargs="+")
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--design", action="store_true", help="synthetic items, votes placed in other ways")
-    arguments = parser.parse_args()
-    seeds = range(arguments.first_seed, arguments.first_seed + arguments.draws)
-    if arguments.design:
-        placed_votes(seeds)
-    elif arguments.folder is None:
-        parser.error("name the folder with the data, or pass --design")
+    parser.add_argument("--datasets", nargs="+", choices=list(DATASETS), default=list(DATASETS))
+    parser.add_argument("--trials", type=int, default=200)
+    given = parser.parse_args()
+    seeds = range(given.first_seed, given.first_seed + given.draws)
+    if given.what == "alpha":
+        show_alpha(given.data, given.votes or [100, 1_000, 10_000, 100_000], seeds)
+    elif given.what == "prior":
+        show_prior(given.data, given.votes or [100, 1_000, 10_000], seeds)
+    elif given.what == "strategies":
+        show_strategies(given.data, given.datasets, seeds)
     else:
-        real_votes(arguments.folder, arguments.votes, seeds)
+        show_truth(given.data, given.votes or [1_000], given.trials)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,22 @@
 """Choosing parameters from the votes: held-out predictions are refits, and their shares speak for all items."""
 
 import sys
-from pathlib import Path
+import warnings
+from functools import cache
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
 from softspread import InputError, MissingExtraError, SoftspreadWarning, Votes, affinity_graph, knn_graph, tuning
 from softspread.live import SpreadState
 from softspread.metrics import rmse
+from softspread.queries import choose_items
 from softspread.spreading import Diffusion, soft_labels
-from softspread.tuning import choose_parameters, hold_out, leave_one_out_masses, own_reach, score_trials, tune
+from softspread.tuning import choose_parameters, hold_out, leave_one_out_masses, masses, own_reach, own_votes, tune
+from softspread.tuning.graphs import Graphs
+from softspread.tuning.scores import LOG_FLOOR, NOISE_GUESS, BrierScore, log_scores, pooled_noise
 from softspread.votes import VoteTable
 
 ALPHA = 0.9
@@ -90,7 +95,7 @@ def test_no_other_entry_of_a_profile_exceeds_the_peak_bound(star, cloud, alpha):
         M = np.linalg.inv(np.eye(graph.n_items) - alpha * graph.inner_operator().toarray())
         relative = M / np.diag(M)
         np.fill_diagonal(relative, 0.0)
-        assert (relative.max(axis=0) <= tuning._peak_bound(diffusion, rows) + 1e-12).all()
+        assert (relative.max(axis=0) <= masses._peak_bound(diffusion, rows) + 1e-12).all()
 
 
 def test_a_vote_of_weight_three_is_three_votes_of_which_one_is_left_out(cloud):
@@ -128,6 +133,27 @@ def test_counts_and_single_votes_are_held_out_alike(rng):
     assert as_counts.n_votes == single.n_votes == 80
     totals = [np.bincount(held.position, held.shares, len(held.voted)) for held in (as_counts, single)]
     assert_allclose(*totals, atol=1e-12)
+
+
+def test_own_votes_are_summed_up_alike_as_counts_and_as_single_votes(rng):
+    """Weight 3 is three votes: same weights, same concentration, 1 / votes."""
+    rows, columns = rng.integers(30, size=80), rng.integers(2, size=80)
+    counts = table(rows, columns).counts(40, 2)
+    single, counted = own_votes(table(rows, columns), 2), own_votes(table(*np.nonzero(counts), counts[counts > 0]), 2)
+    for name in ("voted", "weight", "squares", "concentration"):
+        assert_allclose(getattr(single, name), getattr(counted, name))
+    assert_allclose(single.concentration, 1 / counts[single.voted].sum(axis=1))
+    assert single.n_votes == counted.n_votes == 80
+    assert single.n_repeats == 80 - len(single.voted)
+
+
+def test_a_soft_vote_is_one_vote_that_is_shorter_than_a_whole_one():
+    """Half cat, half dog: one vote, |y|^2 = 1/2, no repeat; two annotators of unequal weight are fewer than two."""
+    soft = own_votes(table([0, 0], [0, 1], [0.5, 0.5]), 2)
+    assert (soft.n_votes, soft.squares[0], soft.concentration[0]) == (1, 0.5, 1.0)
+    unequal = own_votes(table([0, 0], [0, 1], [1.0, 0.25], np.array(["ann", "bob"], dtype=object)), 2)
+    assert_allclose(unequal.concentration, (1 + 0.25**2) / 1.25**2)
+    assert_allclose(unequal.squares, 1.0)
 
 
 def test_votes_on_items_with_j_plus_one_votes_count_as_the_items_with_j(rng):
@@ -172,18 +198,19 @@ def test_votes_taken_back_are_no_votes():
 
 
 # --------------------------------------------------------------------------------------------------------------- scores
-@pytest.mark.parametrize("score", ["brier", "log"])
+def held_at(state, own):
+    """What voted items hold, as the search hands it to a score."""
+    rows = state.diffusion.rank[own.voted]
+    return masses.Mass(state.mass(rows), own_reach(state.diffusion, rows), 1e-9, state.Y, np.ones(len(rows)))
+
+
 @pytest.mark.parametrize("kappa", [0.0, 1e-4, 2.0])
-def test_the_score_is_that_of_refits(rng, cloud, score, kappa):
+def test_the_log_score_is_that_of_refits(rng, cloud, kappa):
     """Fast scores equal the obvious loop: take away, spread again, add the prior, compare with what was taken away."""
     votes = table(rng.integers(15, size=25), rng.integers(3, size=25))
     prior = rng.dirichlet(np.ones(3), size=60)
     held = hold_out(votes, 60, 3)
-    state = spread(cloud, votes, 3)
-    rows = state.diffusion.rank[held.voted]
-    fast = score_trials(
-        held, state.mass(rows), own_reach(state.diffusion, rows), prior[held.voted], [kappa], score, 1e-9
-    )[0]
+    fast = log_scores(held, held_at(spread(cloud, votes, 3), held), prior[held.voted], [kappa])[0]
     counts = votes.counts(60, 3)
     for trial, position in enumerate(held.position):
         row = held.voted[position]
@@ -192,8 +219,71 @@ def test_the_score_is_that_of_refits(rng, cloud, score, kappa):
         refit = table(*np.nonzero(left), left[np.nonzero(left)])
         p = soft_labels(mass_of(cloud, refit, 3), prior, kappa)[row]
         judged = held.judged[[trial]].toarray()[0]
-        each = ((p - np.eye(3)) ** 2).sum(axis=1) if score == "brier" else -np.log(np.maximum(p, tuning.LOG_FLOOR))
-        assert_allclose(fast[trial], judged @ each / judged.sum(), atol=1e-7)
+        assert_allclose(fast[trial], judged @ -np.log(np.maximum(p, LOG_FLOOR)) / judged.sum(), atol=1e-7)
+
+
+@pytest.mark.parametrize("kappa", [0.0, 1e-4, 2.0])
+def test_the_brier_score_is_that_of_refits_without_the_items_votes(rng, cloud, kappa):
+    """Loss, weight of own votes and noise, put together item by item from refits."""
+    votes = table(rng.integers(15, size=25), rng.integers(3, size=25))
+    prior = rng.dirichlet(np.ones(3), size=60)
+    own, counts = own_votes(votes, 3), votes.counts(60, 3)
+    judge = BrierScore(own, 60, prior[own.voted], [kappa], np.zeros(1))
+    judge.add("only", held_at(spread(cloud, votes, 3), own))
+    loss, own_weight = np.empty(len(own.voted)), np.empty(len(own.voted))
+    for place, row in enumerate(own.voted):
+        left = counts.copy()
+        left[row] = 0
+        mass = mass_of(cloud, table(*np.nonzero(left), left[np.nonzero(left)]), 3)
+        q = soft_labels(mass, prior, kappa)[row]
+        cast_here = np.repeat(np.eye(3), counts[row].astype(int), axis=0)
+        loss[place] = ((q - cast_here) ** 2).sum(axis=1).mean()
+        own_weight[place] = counts[row].sum() / (counts[row].sum() + mass[row].sum() + kappa)
+    v, n_own = pooled_noise(own, loss), counts[own.voted].sum(axis=1)
+    with_own = (1 - own_weight) ** 2 * (loss - v) + own_weight**2 * v / n_own + v
+    share = len(own.voted) / 60
+    assert_allclose(judge.scored("only").means[0], np.mean((1 - share) * loss + share * with_own), atol=1e-7)
+
+
+def test_the_brier_score_of_further_votes_is_right_on_average(rng, cloud):
+    """Over many draws the score, which sees no further votes, is their Brier score; half the items have no vote."""
+    p = rng.dirichlet(np.ones(2), size=60)
+    p = p[np.argsort(p[:, 0])]
+    estimated, real = [], []
+    rows = np.repeat(rng.permutation(60)[:30], 3)
+    diffusion = Diffusion(cloud, ALPHA)
+    for _ in range(300):
+        votes = table(rows, rng.random(len(rows)) < p[rows, 1])
+        own = own_votes(votes, 2)
+        state = SpreadState(diffusion, votes, 2)
+        state.solve()
+        judge = BrierScore(own, 30, np.full((30, 2), 0.5), [1e-4], np.zeros(1))  # of the voted items alone
+        judge.add("only", held_at(state, own))
+        estimated.append(judge.scored("only").means[0])
+        soft = soft_labels(cloud.to_user_order(state.mass()), np.full((60, 2), 0.5), 1e-4)[own.voted]
+        real.append(np.mean(((soft - p[own.voted]) ** 2).sum(axis=1) + 1 - (p[own.voted] ** 2).sum(axis=1)))
+    standard_error = np.std(estimated) / np.sqrt(300)
+    assert abs(np.mean(estimated) - np.mean(real)) < 3 * standard_error + 0.02 * np.mean(real)
+
+
+def test_the_noise_of_many_votes_is_how_often_two_of_them_differ():
+    """With many votes an item's own estimate rules; without repeats it is a fixed share of the loss, never more."""
+    many = own_votes(table([0, 0], [0, 1], [600.0, 400.0]), 2)
+    assert_allclose(pooled_noise(many, np.array([0.5])), 0.48, atol=1e-3)
+    single = own_votes(table([0, 1], [0, 1]), 2)
+    assert_allclose(pooled_noise(single, np.array([0.5, 0.1])), NOISE_GUESS * np.array([0.5, 0.1]))
+    differing = own_votes(table([0, 0, 1], [0, 1, 1]), 2)
+    assert pooled_noise(differing, np.array([0.1, 0.1]))[1] <= 0.1
+
+
+def test_scores_are_finite_where_a_class_has_no_probability(cloud):
+    """A vote for a class that nobody near voted for and that the prior rules out costs a finite log score."""
+    votes = table([0, 1, 2, 3] * 3, [0, 0, 0, 1] * 3)
+    certain = np.tile([1.0, 0.0, 0.0], (60, 1))
+    for score in ("brier", "log"):
+        for strengths in ([0.0], [0.0, 1.0]):
+            found = choose_parameters(cloud, votes, 3, prior=certain, strengths=strengths, score=score).tuning
+            assert np.isfinite(found.to_frame()[["score", "standard_error", "penalty"]].to_numpy()).all()
 
 
 def test_scores_of_far_reaching_votes_from_sampled_scales_are_close_to_exact_ones(rng, monkeypatch):
@@ -203,13 +293,13 @@ def test_scores_of_far_reaching_votes_from_sampled_scales_are_close_to_exact_one
     rows = rng.integers(1100, size=800)
     votes = table(rows, (rng.random(800) < 1 / (1 + np.exp(-3 * X[rows, 0]))).astype(int))
     exact = choose_parameters(graph, votes, 2, alphas=[0.98], how=tuning.Spreading(solver="dense")).tuning.best
-    monkeypatch.setattr(tuning, "SCALES_WORK", 10_000)
+    monkeypatch.setattr(masses, "SCALES_WORK", 10_000)
     rough = choose_parameters(graph, votes, 2, alphas=[0.98], how=tuning.Spreading(solver="cg")).tuning.best
     assert abs(rough.score - exact.score) < 0.1 * exact.standard_error
 
 
 # ------------------------------------------------------------------------------------------------------------- choosing
-def private_opinions(seed, n=400):
+def private_opinions(seed, n=300):
     """Items whose own class only loosely follows their place: an item's own vote is worth the most."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))
@@ -221,36 +311,71 @@ def cast(rng, truth, rows):
     return table(rows, rng.random(len(rows)) < truth[rows, 1])
 
 
-def error_at(graph, votes, truth, alpha):
-    return rmse(truth, soft_labels(mass_of(graph, votes, 2, alpha), np.full(truth.shape, 0.5), 1e-4))
+def ratio_to_best(graph, votes, truth, chosen):
+    """RMSE at the chosen alpha over that at the best of the grid."""
+    S, counts, errors = graph.S.toarray(), votes.counts(*truth.shape), {}
+    for alpha in tuning.ALPHAS:
+        M = np.linalg.inv(np.eye(len(truth)) - alpha * S)
+        errors[alpha] = rmse(truth, soft_labels(M / M.max(axis=0) @ counts, np.full(truth.shape, 0.5), 1e-4))
+    return errors[chosen.alpha] / min(errors.values())
 
 
 def test_repeats_show_what_an_items_own_vote_is_worth():
-    """One vote on every item: 40 second votes lead to an alpha near the best, without them it is far too large."""
+    """One vote on every item: 40 second votes lead to an alpha near the best; without them we warn, and guess."""
     rng, graph, truth = private_opinions(0)
-    votes = cast(rng, truth, np.r_[np.arange(400), np.arange(40)])
-    best = min(error_at(graph, votes, truth, alpha) for alpha in tuning.ALPHAS)
-    repeated = choose_parameters(graph, votes, 2)
-    assert error_at(graph, votes, truth, repeated.alpha) < 1.15 * best
-    with pytest.warns(SoftspreadWarning, match="second vote"):
-        single = choose_parameters(graph, table(votes.rows[:400], votes.columns[:400]), 2)
-    assert single.tuning.blind_share == 1.0
-    assert error_at(graph, votes, truth, single.alpha) > 1.4 * best
+    votes = cast(rng, truth, np.r_[np.arange(300), np.arange(40)])
+    assert ratio_to_best(graph, votes, truth, choose_parameters(graph, votes, 2)) < 1.2
+    once = table(votes.rows[:300], votes.columns[:300])
+    with pytest.warns(SoftspreadWarning, match="second votes"):
+        single = choose_parameters(graph, once, 2)
+    assert single.tuning.n_repeats == 0
+    assert ratio_to_best(graph, once, truth, single) < 1.6
+
+
+def test_few_repeats_that_all_agree_do_not_stop_the_spreading():
+    """Votes that are nearly certain: 40 second votes without a difference do not prove that votes are free of noise."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 2))
+    yes = np.where(X[:, 0] > 0, 0.97, 0.03)
+    graph, truth = knn_graph(X, n_neighbors=10), np.stack([1 - yes, yes], axis=1)
+    votes = cast(rng, truth, np.r_[np.arange(300), np.arange(40)])
+    agreeing = table(votes.rows, np.r_[votes.columns[:300], votes.columns[:40]])
+    assert ratio_to_best(graph, agreeing, truth, choose_parameters(graph, agreeing, 2)) < 1.4
+
+
+@pytest.mark.parametrize("strategy", ["with replacement", "balanced", "least_evidence", "uncertainty"])
+@pytest.mark.parametrize("n_votes", [150, 500])
+def test_the_choice_is_right_however_the_votes_were_placed(strategy, n_votes):
+    """Uniform, without repeats, least evidence, the default mixture: near the best alpha for votes placed so."""
+    rng, graph, truth = private_opinions(4)
+    diffusion, votes = Diffusion(graph, ALPHA), table([], [])
+    while len(votes) < n_votes:
+        counts = votes.counts(300, 2)
+        if strategy == "with replacement":
+            rows = rng.integers(300, size=50)
+        else:
+            state = SpreadState(diffusion, votes, 2)
+            state.solve()
+            rows = choose_items(diffusion, graph.to_user_order(state.mass()), counts.sum(axis=1), 50, strategy, rng)
+        new = cast(rng, truth, rows)
+        votes = table(np.r_[votes.rows, new.rows], np.r_[votes.columns, new.columns])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SoftspreadWarning)
+        chosen = choose_parameters(graph, votes, 2)
+    assert ratio_to_best(graph, votes, truth, chosen) < 1.2
 
 
 def test_many_votes_on_few_items_do_not_stop_the_spreading():
     """Votes on a tenth of the items, five each: the other nine tenths decide, and want their neighbours' votes."""
     rng, graph, truth = private_opinions(1)
-    votes = cast(rng, truth, np.repeat(rng.choice(400, 40, replace=False), 5))
-    chosen = choose_parameters(graph, votes, 2)
-    best = min(error_at(graph, votes, truth, alpha) for alpha in tuning.ALPHAS)
-    assert error_at(graph, votes, truth, chosen.alpha) < 1.05 * best
+    votes = cast(rng, truth, np.repeat(rng.choice(300, 30, replace=False), 5))
+    assert ratio_to_best(graph, votes, truth, choose_parameters(graph, votes, 2)) < 1.05
 
 
 def test_a_good_prior_is_trusted_and_a_shuffled_one_is_not():
     """The strength is large where the prior predicts the votes and next to nothing where it does not."""
     rng, graph, truth = private_opinions(2)
-    votes = cast(rng, truth, rng.integers(400, size=300))
+    votes = cast(rng, truth, rng.integers(300, size=300))
     strengths = tuning.PRIOR_STRENGTHS
     good = choose_parameters(graph, votes, 2, prior=truth, strengths=strengths)
     useless = choose_parameters(graph, votes, 2, prior=1 - truth, strengths=strengths)
@@ -261,9 +386,9 @@ def test_a_good_prior_is_trusted_and_a_shuffled_one_is_not():
 def test_the_order_of_votes_and_of_items_does_not_matter(rng):
     """Shuffled votes on renumbered items give the same scores."""
     X = rng.normal(size=(80, 2))
-    rows, columns = rng.integers(80, size=60), rng.integers(2, size=60)
+    rows, columns = rng.integers(80, size=120), rng.integers(2, size=120)
     first = tune(X, Votes.from_pairs(rows, columns), n_neighbors=8)
-    order, shuffled = rng.permutation(80), rng.permutation(60)
+    order, shuffled = rng.permutation(80), rng.permutation(120)
     rank = np.argsort(order)
     second = tune(X[order], Votes.from_pairs(rank[rows][shuffled], columns[shuffled]), n_neighbors=8)
     assert first.alpha == second.alpha
@@ -273,7 +398,7 @@ def test_the_order_of_votes_and_of_items_does_not_matter(rng):
 def test_graphs_of_several_sizes_come_from_one_search(rng):
     """Cutting the lists of the largest search gives the graphs that separate searches give."""
     X = rng.normal(size=(70, 3))
-    graphs = tuning._Graphs(X, (5, 12), tuning.Spreading())
+    graphs = Graphs(X, (5, 12), tuning.Spreading())
     for number in (5, 12):
         assert_allclose(graphs.build(number).S.toarray(), knn_graph(X, number).S.toarray(), atol=1e-14)
 
@@ -294,31 +419,26 @@ def test_every_setting_is_in_the_table_and_the_lowest_is_chosen(rng):
 
 def test_the_curve_is_drawn_into_given_axes(rng):
     """One line per number of neighbours, with the tried alphas on it."""
-    lines = []
-
-    class Axes:
-        def errorbar(self, x, y, yerr, **style):
-            lines.append((list(x), style["label"]))
-
-        def set_xlabel(self, text):
-            assert text == "alpha"
-
-        def set_ylabel(self, text):
-            assert text == "brier"
-
     X = rng.normal(size=(50, 2))
-    votes = Votes.from_pairs(rng.integers(50, size=60), rng.integers(2, size=60))
-    tune(X, votes, n_neighbors=[4, 8], alphas=[0.5, 0.9]).plot(Axes())
-    assert sorted(label for _, label in lines) == ["4 neighbours", "8 neighbours"]
-    assert all(x == sorted(x) for x, _ in lines)
+    votes = Votes.from_pairs(rng.integers(50, size=120), rng.integers(2, size=120))
+    axes = Figure().subplots()
+    tune(X, votes, n_neighbors=[4, 8], alphas=[0.5, 0.9]).plot(axes)
+    assert axes.get_legend_handles_labels()[1] == ["4 neighbours", "8 neighbours"]
+    assert axes.get_xlabel() == "alpha"
+    for container in axes.containers:
+        assert container.lines[0].get_xdata().tolist() == [0.5, 0.9]
 
 
 # ------------------------------------------------------------------------------------------------------------ bad input
-def test_fewer_than_two_votes_cannot_be_tuned():
-    """There is nothing to predict a single vote from."""
-    for votes in (Votes.from_pairs([], []), Votes.from_pairs([0], [1])):
-        with pytest.raises(InputError, match="at least 2 votes"):
+def test_too_few_votes_are_refused_with_the_number_that_is_needed():
+    """Nine votes are too few, also as counts; ten are enough."""
+    for votes in (Votes.from_pairs([], []), Votes.from_pairs([0] * 9, [1] * 9), np.array([[9, 0]] + [[0, 0]] * 3)):
+        with pytest.raises(InputError, match=r"at least 10 votes, got [09];"):
             tune(np.eye(4), votes, n_neighbors=2)
+    with pytest.raises(InputError, match="at least 1 vote"):
+        tune(np.eye(4), Votes.from_pairs([], [], classes=[0, 1]), truth=np.full((4, 2), 0.5))
+    with pytest.warns(SoftspreadWarning, match="second votes"):
+        assert tune(np.eye(4), np.array([[9, 1]] + [[0, 0]] * 3), n_neighbors=2).alpha is not None
 
 
 def test_an_estimator_keeps_the_defaults_where_votes_are_too_few(rng):
@@ -333,7 +453,8 @@ def test_an_estimator_keeps_the_defaults_where_votes_are_too_few(rng):
 )
 def test_scores_are_numbers_for_any_few_votes(rng, rows, columns):
     """One item, one class, two far items: never NaN."""
-    result = tune(rng.normal(size=(200, 2)), Votes.from_pairs(list(rows), columns, classes=[0, 1]), n_neighbors=5)
+    graph = knn_graph(rng.normal(size=(200, 2)), n_neighbors=5)
+    result = choose_parameters(graph, table(list(rows), columns), 2, fewest_votes=2).tuning
     assert np.isfinite(result.to_frame()[["score", "standard_error"]].to_numpy()).all()
 
 
@@ -342,9 +463,15 @@ def test_scores_are_numbers_for_any_few_votes(rng, rows, columns):
     [
         ({"score": "auc"}, "score"),
         ({"alphas": []}, "alphas"),
-        ({"alphas": [1.0]}, "alpha"),
+        ({"alphas": [1.0]}, "alpha must be at least 0 and below 1"),
+        ({"alphas": [-0.1]}, "alpha must be at least 0 and below 1"),
+        ({"alphas": "auto"}, "alphas"),
         ({"n_neighbors": "many"}, "n_neighbors"),
-        ({"prior": np.ones((3, 2))}, "prior"),
+        ({"prior": np.ones((3, 2))}, r"prior must have shape \(30, 2\)"),
+        ({"prior": np.full((30, 3), 1 / 3)}, "pass classes"),
+        ({"prior": np.full((30, 2), [2.0, -1.0])}, "not negative"),
+        ({"truth": np.ones((30, 3))}, r"truth must have shape \(30, 2\)"),
+        ({"truth": np.full((30, 2), 0.5), "n_trials": 0}, "n_trials"),
         ({"prior_strengths": [-1.0]}, "prior_strengths"),
         ({"method": "gkr"}, "truth"),
         ({"method": "svm"}, "method"),
@@ -380,6 +507,9 @@ def test_tuning_against_a_truth_says_so_and_beats_a_random_setting(rng, method):
     assert result.score == "rmse"
     assert result.best.score == frame["score"].min() < frame["score"].median()
     assert len(result.curve()) <= 12
+    axes = Figure().subplots()
+    result.plot(axes)
+    assert axes.lines[0].get_ydata().min() == result.best.score
     again = tune(X, votes, truth=truth, method=method, n_trials=12, random_state=0)
     assert_allclose(again.to_frame()["score"], frame["score"], atol=1e-9)
 
@@ -393,15 +523,18 @@ def test_a_missing_optuna_is_named_with_its_extra(rng, monkeypatch):
 
 
 # ----------------------------------------------------------------------------------------------------------- real votes
-@pytest.fixture(scope="module")
-def cifar10h():
-    folder = Path(__file__).parents[1] / "../shared/data/cifar10h"
-    if not folder.exists():
-        pytest.skip("the shared data folder is absent")
+@cache
+def human_votes(folder):
     counts = np.load(folder / "counts.npy")
     prior = np.load(folder / "classifier_probs.npy").astype(float)
     graph = knn_graph(np.load(folder / "features_efflite2_umap20.npy"), n_neighbors=20)
     return graph, counts / counts.sum(axis=1, keepdims=True), prior / prior.sum(axis=1, keepdims=True)
+
+
+@pytest.fixture
+def cifar10h(shared_data):
+    """Graph, human soft labels, a classifier's predictions."""
+    return human_votes(shared_data / "cifar10h")
 
 
 def drawn_as_in_the_paper(truth, n_votes, seed):
@@ -418,9 +551,7 @@ def real_error(graph, votes, truth, choice, prior):
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize(
-    ("n_votes", "rivals"), [(100, (0.75, 0.9, 0.95, 0.99)), (1_000, (0.5, 0.75, 0.9, 0.95)), (10_000, (0.1, 0.25, 0.5))]
-)
+@pytest.mark.parametrize(("n_votes", "rivals"), [(1_000, (0.5, 0.75, 0.9, 0.95)), (10_000, (0.1, 0.25, 0.5))])
 def test_alpha_is_within_two_percent_of_the_best_in_hindsight(cifar10h, n_votes, rivals):
     """On human votes the alpha chosen without truth is nearly as good as the one that the truth would choose."""
     graph, truth, _ = cifar10h
@@ -433,7 +564,7 @@ def test_alpha_is_within_two_percent_of_the_best_in_hindsight(cifar10h, n_votes,
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize(("n_votes", "target"), [(100, 0.093), (1_000, 0.089), (10_000, 0.074)])
+@pytest.mark.parametrize(("n_votes", "target"), [(1_000, 0.089), (10_000, 0.074)])
 def test_a_classifier_as_prior_reaches_its_targets(cifar10h, n_votes, target):
     """Votes and a classifier together are better than either; the strength is chosen by the votes."""
     graph, truth, prior = cifar10h
