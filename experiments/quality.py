@@ -1,6 +1,6 @@
 """Estimated quality against the truth on cifar10h: is it unbiased, do its intervals cover, does the forecast come true?
 
-    python experiments/quality.py apart held_out forecast --draws 20
+    python experiments/quality.py apart held_out forecast forecast_two_moons --draws 10
 
 ``apart``: 2,000 test items receive no votes for fitting, 1,000 votes on the other 8,000 items are spread at alpha
 0.9, as in the paper's study; then a random part of the test items receives 1, 2, 3, 5 or 10 votes each. ``held_out``:
@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+from sklearn.datasets import make_moons
+from sklearn.neural_network import MLPClassifier
 
 from softspread import knn_graph, metrics
 from softspread.live import SpreadState
@@ -23,6 +25,23 @@ from softspread.spreading import Diffusion, soft_labels
 from softspread.votes import VoteTable
 
 STRENGTH = 1e-4
+FORECASTS = {  # votes, further votes, alphas
+    "cifar10h": [
+        (500, 500, (0.95,)),
+        (1000, 500, (0.9,)),
+        (3000, 1500, (0.75,)),
+        (10_000, 2000, (0.5,)),
+        (10_000, 10_000, (0.5,)),
+        (1000, 1000, (0.5, 0.75, 0.9)),
+    ],
+    "two_moons": [
+        (100, 100, (0.95,)),
+        (300, 300, (0.95,)),
+        (1000, 500, (0.9,)),
+        (2000, 200, (0.9,)),
+        (1000, 1000, (0.75, 0.9, 0.95)),
+    ],
+}
 MEASURES = ("rmse", "kl", "accuracy")
 
 
@@ -30,6 +49,12 @@ def load(data):
     """Features and true soft labels."""
     counts = np.load(data / "cifar10h/counts.npy").astype(float)
     return np.load(data / "cifar10h/features_efflite2_umap20.npy").astype(float), counts / counts.sum(1, keepdims=True)
+
+
+def two_moons():
+    """1,000 items, soft labels from a small network, as in the paper."""
+    X, y = make_moons(1000, noise=0.1, random_state=0)
+    return X, MLPClassifier((20, 20), max_iter=200, random_state=0).fit(X, y).predict_proba(X)
 
 
 def votes_on(rows, truth, rng):
@@ -64,7 +89,8 @@ def show(name, estimates, truths, naives=None):
         old = "" if naives is None else f" | {naives[:, k].mean():.4f}"
         print(
             f"{name} | {measure:8s} | {truths[:, k].mean():.4f}{old} | {value.mean():.4f} | "
-            f"{error.mean():+.4f} ({error.std() / np.sqrt(len(error)):.4f}) | {error.std():.4f} | {cover:.2f}"
+            f"{error.mean():+.4f} ({error.std() / np.sqrt(len(error)):.4f}) | {error.std():.4f} | {cover:.2f}",
+            flush=True,
         )
 
 
@@ -93,65 +119,71 @@ def apart(args, diffusion, truth):
         show(f"{size:4d} x {r:2d}", np.array(found), np.array(truths), np.array(naives))
 
 
-def held_out(args, diffusions, truth):
+def held_out(args, graph, truth):
     """The votes behind the soft labels, held out in turn."""
     n, n_classes = truth.shape
     print("votes, alpha | measure | truth | estimate | bias (se) | sd | coverage of 90 %")
     for m, alpha in ((1000, 0.9), (3000, 0.75), (10_000, 0.5)):
         found, truths = [], []
+        diffusion = Diffusion(graph, alpha, n_jobs=1)
         for draw in range(args.draws):
             rng = np.random.default_rng([draw, m])
-            state, p, prior = fitted(diffusions[alpha], votes_on(rng.integers(n, size=m), truth, rng), n_classes)
+            state, p, prior = fitted(diffusion, votes_on(rng.integers(n, size=m), truth, rng), n_classes)
             found.append(numbers(held_out_quality(state, prior, STRENGTH, rng=rng)))
             truths.append(true_quality(truth, p))
         show(f"{m:6d}, {alpha:4.2f}", np.array(found), np.array(truths))
 
 
-def forecast(args, diffusions, truth):
-    """Predicted against real gain; at each number of votes the best alpha of the list, by truth for the real one."""
+def forecast(args, name, graph, truth):
+    """Predicted against real gain of further uniform votes; one alpha throughout, or the best at each number."""
     n, n_classes = truth.shape
+    cases = FORECASTS[name]
     print(
-        "votes + more | real RMSE now, then | real gain | predicted gain (sd) | share within 90 % interval | exponent"
+        f"{name}: votes + more, alpha | RMSE now: real, estimated | real gain | predicted gain (sd) | "
+        "share within 90 % interval | share told to stop at 2 %, and real gains below it"
     )
-    for m, more in ((500, 500), (1000, 1000), (3000, 3000), (10_000, 5000)):
+    for m, more, alphas in cases:
+        diffusions = [Diffusion(graph, alpha, n_jobs=1) for alpha in alphas]
         rows = []
-        for draw in range(max(3, args.draws // 3)):
+        for draw in range(args.draws):
             rng = np.random.default_rng([draw, m, 3])
             votes = votes_on(rng.integers(n, size=m + more), truth, rng)
             first = VoteTable(votes.rows[:m], votes.columns[:m], votes.weights[:m])
             now, then = (
-                min(metrics.rmse(truth, fitted(d, part, n_classes)[1]) for d in diffusions.values())
-                for part in (first, votes)
+                min(metrics.rmse(truth, fitted(d, part, n_classes)[1]) for d in diffusions) for part in (first, votes)
             )
-            guess = predict_gain(list(diffusions.values()), first, n_classes, more, rng=rng)
+            guess = predict_gain(diffusions, first, n_classes, more, rng=rng)
             inside = guess.gain.lower <= now - then <= guess.gain.upper
-            rows.append((now, then, now - then, guess.gain.value, inside, guess.exponent, guess.rmse_now.value))
-        table = np.array(rows, dtype=float)
-        mean = table.mean(axis=0)
+            stop, right = not guess.worthwhile(), now - then < 0.02 * now
+            rows.append((now, guess.rmse_now.value, now - then, guess.gain.value, inside, stop, right))
+        mean, spread = np.mean(rows, axis=0), np.std(rows, axis=0)
         print(
-            f"{m} + {more} | {mean[0]:.4f} (estimated {mean[6]:.4f}), {mean[1]:.4f} | {mean[2]:.4f} | "
-            f"{mean[3]:.4f} ({table[:, 3].std():.4f}) | {mean[4]:.2f} | {mean[5]:.2f}"
+            f"{m} + {more}, {'/'.join(map(str, alphas))} | {mean[0]:.4f} {mean[1]:.4f} | {mean[2]:.4f} | "
+            f"{mean[3]:.4f} ({spread[3]:.4f}) | {mean[4]:.2f} | {mean[5]:.2f} {mean[6]:.2f}",
+            flush=True,
         )
 
 
 def main():
     """Read the command line and run the parts asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=["apart", "held_out", "forecast"])
+    parser.add_argument("parts", nargs="*", default=["apart", "held_out", "forecast", "forecast_two_moons"])
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[1] / "../shared/data")
     args = parser.parse_args()
     X, truth = load(args.data)
     graph = knn_graph(X, 20, n_jobs=1)
-    diffusions = {alpha: Diffusion(graph, alpha, n_jobs=1) for alpha in (0.25, 0.5, 0.75, 0.9, 0.95)}
     for part in args.parts:
         start = time.time()
         if part == "apart":
-            apart(args, diffusions[0.9], truth)
+            apart(args, Diffusion(graph, 0.9, n_jobs=1), truth)
         elif part == "held_out":
-            held_out(args, diffusions, truth)
+            held_out(args, graph, truth)
+        elif part == "forecast":
+            forecast(args, "cifar10h", graph, truth)
         else:
-            forecast(args, diffusions, truth)
+            moons, moons_truth = two_moons()
+            forecast(args, "two_moons", knn_graph(moons, 20, n_jobs=1), moons_truth)
         print(f"({part}: {time.time() - start:.0f} s)\n", flush=True)
 
 

@@ -30,7 +30,7 @@ ALPHAS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 MOST_ITEMS = 3_000
 BATCH_SHARE = 0.05  # a batch is this share of the votes so far, at least 10
 LEVELS = (0.1, 1.0)  # budgets at which uniform sets the RMSE to reach
-AROUND = (0.2, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.3)  # checkpoints as shares of each level
+AROUND = (0.25, 0.4, 0.55, 0.7, 0.85, 1.0, 1.2)  # checkpoints as shares of each level
 
 
 def two_moons(data):

@@ -8,8 +8,9 @@ T_v = E sum_c t_c (1 - t_c)^v
 
     noise of one vote = T_1,     entropy of t = sum_v T_v / v,     T_1 .. T_(r-1) estimated without bias from r votes
 
-What r votes cannot see of the entropy (v >= r) is continued by the moments of a Beta distribution. Stopping: thin the
-votes, watch the error fall, continue the curve as a + c m^-g.
+What r votes cannot see of the entropy (v >= r) is continued by the moments of a Beta distribution, made heavier as in
+real crowds; the interval of KL holds every continuation that is possible. Stopping: thin the votes, watch held-out
+predictions improve, continue their curve as a + c m^-g, then add the own votes that items will have.
 """
 
 from collections.abc import Sequence
@@ -18,11 +19,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import digamma, gammaln
+from scipy.optimize import linprog, nnls
+from scipy.special import digamma, entr, gammaln
+from scipy.stats import poisson
 
 from softspread import checks
 from softspread.data import BoolArray, FloatArray, IntArray
 from softspread.errors import InputError, MissingExtraError
+from softspread.intervals import wilson
 from softspread.live import SpreadState
 from softspread.metrics import KL_FLOOR, ROW_SUM
 from softspread.spreading import Diffusion, soft_labels
@@ -32,9 +36,13 @@ from softspread.votes import VoteTable
 N_BOOTSTRAP = 400  # the ends of a 90 % interval are then known to about a tenth of its width
 FEWEST_REPEATED = 20  # items with two or more votes; below, the noise of votes is not known well enough to be taken off
 ENOUGH_ITEMS = 20  # a moment T_v is read off the votes only if this many items have more than v votes
-BETA_FIRST = 1.0  # of Beta(a, b) where only T_1 is known: the probability of a random vote's class is uniform near 0
+BETA_FIRST = 0.75  # a of Beta(a, b) where only T_1 is known; real crowds would ask for 0.7 to 0.9, see docs/quality.md
 LEAST_BETA_FIRST = 0.5  # a smaller a would put weight on votes that can hardly happen
 LARGEST_BETA_SUM = 1e6  # from here the Beta distribution is a point
+HEAVIER_TAIL = 4 / 3  # clear items with rare slips: real crowds have so much more unseen entropy than one Beta, or less
+RANGE_MOMENTS = 3  # that bound the entropy; later ones are too noisy to rule anything out
+BOUND_POINTS = 2_000  # of the curve of largest entropy, to find where a line touches it
+UNKNOWN_NOISE = 0.5  # without repeats the noise is anything from nothing to the whole Brier score: half of it is named
 # Shapes of soft labels: how closely they stick to their mean (theta), what the leading class leaves to others (delta)
 SHAPES = tuple((theta, delta) for theta in (2.0, 8.0, 32.0, 128.0) for delta in (0.005, 0.02, 0.07, 0.2, 0.4, 0.6))
 CONFIDENCE_GROUPS = 3  # accuracy is learned apart for items with low, middle and high top probability
@@ -48,7 +56,8 @@ THINNINGS = 3  # random subsets per share
 EXPONENTS = np.linspace(0.1, 1.5, 29)  # g in a + c m^-g
 USUAL_EXPONENT, EXPONENT_SPREAD = 0.6, 0.4  # keeps g sane where the curve is too noisy to tell ...
 PRIOR_MISFIT = 0.02  # ... at this share of the curve's variance per squared spread
-PRIOR_PAIRS, PRIOR_SHARE = 30.0, 0.7  # noise before repeats are seen: this share of the held-out score, worth 30 pairs
+CURVE_DOUBT = 0.25  # share of the predicted gain by which real continuations missed it, see docs/quality.md
+NOISE_SHARES = 200  # steps of the share of the held-out score that may be noise
 FORECASTS = (0.1, 0.25, 0.5, 1.0)  # further votes in the frame of points, as shares of those so far
 FEWEST_VOTES = 30  # a learning curve needs some votes to thin
 
@@ -56,7 +65,7 @@ FEWEST_VOTES = 30  # a learning curve needs some votes to thin
 # ------------------------------------------------------------------------------------------------------------- results
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with an interval; NaN where the votes cannot tell."""
+    """A number with an interval."""
 
     value: float
     lower: float
@@ -67,15 +76,13 @@ class Estimate:
         return f"{self.value:{spec}} ({self.lower:{spec}} to {self.upper:{spec}})"
 
 
-UNKNOWN = Estimate(np.nan, np.nan, np.nan)
-
-
 @dataclass(frozen=True, slots=True)
 class Quality:
     """Estimated distance of soft labels from the unknown truth.
 
-    ``brier`` and ``agreement`` compare with single votes and need no repeats; ``rmse``, ``kl`` and ``accuracy`` compare
-    with the truth and need items with two or more votes.
+    ``brier`` and ``agreement`` compare with single votes and need no repeats. ``rmse``, ``kl`` and ``accuracy`` compare
+    with the truth and need 20 items with two or more votes; with fewer, their intervals hold all that is possible,
+    their values are a point inside, and ``notes`` says so.
     """
 
     rmse: Estimate
@@ -115,7 +122,7 @@ class GainForecast:
     rmse_then: Estimate
     gain: Estimate  # rmse_now - rmse_then
     points: pd.DataFrame  # votes, rmse, lower, upper, kind ("measured" or "predicted")
-    exponent: float  # g of a + c m^-g
+    exponent: float  # g of a + c m^-g, the curve of held-out scores
 
     def worthwhile(self, smallest_share: float = 0.02) -> bool:
         """Whether the further votes may lower the RMSE by at least this share; False = stop.
@@ -134,6 +141,16 @@ class _Trials:
     weights: FloatArray  # (t,)
     item: IntArray  # (t,)  0 .. items - 1
     votes: FloatArray  # (items, n_classes)  whole votes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Judged:
+    """One subset of the votes, as seen by every voted item with its own votes left out."""
+
+    brier: FloatArray  # (v,)  of the others' prediction against all votes of the item
+    evidence: FloatArray  # (v,)  of the others and the prior
+    reach: FloatArray  # (v,)  phi_qq
+    share: FloatArray  # of all items, with 0, 1, ... votes in the subset
 
 
 # ----------------------------------------------------------------------------------------------------- two entry points
@@ -159,7 +176,8 @@ def estimate_quality(
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.dirichlet([0.3, 0.3, 0.3], size=500)
     >>> votes = np.array([rng.multinomial(3, row) for row in truth])
-    >>> estimate_quality(truth, votes, rng=rng).rmse.value < 0.05  # three votes look like an RMSE of 0.17
+    >>> quality = estimate_quality(0.8 * truth + 0.2 / 3, votes, rng=rng)
+    >>> quality.rmse.lower < 0.067 < quality.rmse.upper < 0.2  # 0.067 is true; shares of votes as truth would say 0.207
     True
     """
     table, votes = _checked_pair(p, counts)
@@ -224,37 +242,40 @@ def _checked_pair(p: Any, counts: Any) -> tuple[FloatArray, FloatArray]:
 # ------------------------------------------------------------------------------------------------------------ estimates
 def _estimate(trials: _Trials, source: str, level: float, rng: np.random.Generator | None, n_bootstrap: int) -> Quality:
     rng = np.random.default_rng() if rng is None else rng
-    n_items = len(trials.votes)
+    n_items, n_classes = trials.votes.shape
     # Row 0 counts every item once: the estimate itself. The others are bootstrap samples of the items.
     times = np.vstack([np.ones(n_items), rng.multinomial(n_items, np.full(n_items, 1 / n_items), size=n_bootstrap)])
     f = trials.judged / trials.judged.sum(axis=1, keepdims=True)
     top = trials.p.argmax(axis=1)
     squares = np.einsum("ij,ij->i", trials.p, trials.p)
     brier = _mean(trials, squares - 2 * np.einsum("ij,ij->i", trials.p, f) + 1, times)
-    agreement = _mean(trials, f[np.arange(len(top)), top], times)
+    agreement = _interval(_mean(trials, f[np.arange(len(top)), top], times), level)
+    # a bootstrap of items that all agree knows no doubt
+    agreed = n_items * agreement.value
+    lower, upper = (float(ends[0, 0]) for ends in wilson(np.array([[agreed, n_items - agreed]]), level))
+    agreement = Estimate(agreement.value, min(agreement.lower, lower), max(agreement.upper, upper))
     repeated = trials.votes.sum(axis=1) >= 2
     n_repeated = int(repeated.sum())
-    rmse = kl = accuracy = noise = UNKNOWN
+    cross = _mean(trials, -(f * np.log(np.maximum(trials.p, KL_FLOOR))).sum(axis=1), times)
     notes = []
     if n_repeated >= FEWEST_REPEATED:
         moments = vote_moments(trials.votes, times)
         noise = _interval(moments[0], level)
-        n_classes = trials.p.shape[1]
         rmse = _interval(np.sqrt(np.maximum(brier - moments[0], 0.0) / n_classes), level)
-        cross = _mean(trials, -(f * np.log(np.maximum(trials.p, KL_FLOOR))).sum(axis=1), times)
-        kl = _interval(np.maximum(cross - entropy_from_moments(moments), 0.0), level)
+        kl = _kl(cross, moments, n_classes, level)
         accuracy = _interval(_accuracy(trials, repeated, times, rng), level)
     else:
-        highest = np.sqrt(brier[0] / trials.p.shape[1])
+        rmse, kl, accuracy, noise = _all_possible(brier, cross, agreement, n_classes, level)
         notes.append(
-            f"only {n_repeated} items have two or more votes, {FEWEST_REPEATED} are needed to tell the noise of votes "
-            f"from error: RMSE, KL and accuracy stay unknown. RMSE is at most about {highest:.3f}."
+            f"items with two or more votes: {n_repeated}; {FEWEST_REPEATED} are needed to tell the noise of votes from "
+            "error: the intervals of RMSE, KL and accuracy hold all that is possible, their values are a guess. "
+            f"RMSE is at most {rmse.upper:.3f} or so. Get second votes on {FEWEST_REPEATED - n_repeated} more items."
         )
     return Quality(
         rmse,
         kl,
         accuracy,
-        _interval(agreement, level),
+        agreement,
         _interval(brier, level),
         noise,
         source,
@@ -266,11 +287,38 @@ def _estimate(trials: _Trials, source: str, level: float, rng: np.random.Generat
     )
 
 
+def _kl(cross: FloatArray, moments: FloatArray, n_classes: int, level: float) -> Estimate:
+    """Cross entropy less entropy; the interval holds every entropy that the moments allow."""
+    least, most = entropy_range(moments[:, 0], n_classes)
+    entropy = entropy_from_moments(moments)
+    moved = float(np.clip(entropy[0], least, most))
+    plain = _interval(np.maximum(cross - entropy + (entropy[0] - moved), 0.0), level)
+    lower, upper = plain.lower - (most - moved), plain.upper + (moved - least)
+    return Estimate(plain.value, max(0.0, lower), upper)
+
+
+def _all_possible(
+    brier: FloatArray, cross: FloatArray, agreed: Estimate, n_classes: int, level: float
+) -> tuple[Estimate, Estimate, Estimate, Estimate]:
+    """RMSE, KL, accuracy and noise where nothing tells noise from error; the intervals hold both extremes.
+
+    A predicted class that does not lead has a share of at most 1/2, so agreement <= accuracy + (1 - accuracy) / 2.
+    """
+    score, information = _interval(brier, level), _interval(cross, level)
+    squared = (1 - UNKNOWN_NOISE) * score.value / n_classes
+    return (
+        Estimate(float(np.sqrt(squared)), 0.0, float(np.sqrt(score.upper / n_classes))),
+        Estimate((1 - UNKNOWN_NOISE) * information.value, 0.0, information.upper),
+        Estimate(agreed.value, max(0.0, 2 * agreed.lower - 1), 1.0),
+        Estimate(UNKNOWN_NOISE * score.value, 0.0, score.upper),
+    )
+
+
 def _interval(values: FloatArray, level: float) -> Estimate:
     """The estimate (first) and the bootstrap's quantiles."""
     drawn = values[1:][np.isfinite(values[1:])]
     if not len(drawn):
-        return Estimate(float(values[0]), np.nan, np.nan)
+        return Estimate(float(values[0]), float(values[0]), float(values[0]))
     lower, upper = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(float(values[0]), float(min(lower, values[0])), float(max(upper, values[0])))
 
@@ -313,10 +361,92 @@ def vote_moments(votes: FloatArray, times: FloatArray | None = None) -> FloatArr
 
 
 def entropy_from_moments(moments: FloatArray) -> FloatArray:
-    """Mean entropy sum_v T_v / v, (samples,), the unseen terms continued by those of a Beta distribution.
+    """Mean entropy sum_v T_v / v, (samples,), from T_1 .. T_V, (V, samples); what lies beyond T_V is continued.
+
+    Examples
+    --------
+    >>> float(entropy_from_moments(np.zeros((2, 1)))[0]) < 1e-9
+    True
+    """
+    order = np.arange(1, len(moments) + 1)[:, None]
+    return np.asarray((moments / order).sum(axis=0) + _unseen_entropy(moments))
+
+
+def entropy_range(moments: FloatArray, n_classes: int) -> tuple[float, float]:
+    """The smallest and largest mean entropy of soft labels with the moments T_1 .. T_V, (V,).
+
+    Notes
+    -----
+    One moment: :func:`entropy_bounds`. More: also a linear programme over how often a class probability t occurs,
+    with sum_t = n_classes, mean of the sum of t = 1 and the first three moments. Estimated moments that no soft labels
+    have are first moved to the nearest ones that some have.
+
+    Examples
+    --------
+    >>> truth = np.array([0.9, 0.1])
+    >>> least, most = entropy_range(np.array([(truth * (1 - truth) ** v).sum() for v in (1, 2, 3)]), 2)
+    >>> bool(least <= -(truth * np.log(truth)).sum() + 1e-3 and most < 0.4)
+    True
+    """
+    least, most = (float(end[0]) for end in entropy_bounds(moments[:1], n_classes))
+    used = moments[:RANGE_MOMENTS]
+    if len(used) < 2 or n_classes < 2:
+        return least, most
+    t = np.concatenate([[0.0], np.geomspace(1e-5, 0.05, 60), np.arange(6, 101) / 100, 1 / np.arange(3, 8)])
+    powers = np.arange(1, len(used) + 1)[:, None]
+    A = np.vstack([np.ones_like(t), t, t * (1 - t) ** powers])
+    A_eq = A / np.append([n_classes, 1.0], np.maximum(used, np.finfo(np.float64).eps))[:, None]
+    possible = A_eq @ nnls(A_eq, np.ones(len(A)))[0]
+    ends = [linprog(sign * entr(t), A_eq=A_eq, b_eq=possible) for sign in (1.0, -1.0)]  # t at least 0 by default
+    low = max(least, float(ends[0].fun)) if ends[0].status == 0 else least
+    high = min(most, float(-ends[1].fun)) if ends[1].status == 0 else most
+    return min(low, high), max(low, high)
+
+
+def entropy_bounds(differ: FloatArray, n_classes: int) -> tuple[FloatArray, FloatArray]:
+    """The smallest and largest mean entropy of soft labels of which two votes differ with this mean probability.
+
+    Parameters
+    ----------
+    differ : (samples,) T_1 = mean of 1 - sum_c t_c^2
+
+    Notes
+    -----
+    Smallest: items shared out among certain ones and even splits between k classes, which is a polygon through
+    (1 - 1/k, ln k). Largest: one class ahead and the others even (Harremoes and Topsoe, 2001), all items alike, or
+    beyond a point some such items and some that are even between all classes.
+
+    Examples
+    --------
+    >>> lower, upper = entropy_bounds(np.array([0.5]), 2)
+    >>> bool(np.isclose(lower, np.log(2))[0]), bool(np.isclose(upper, np.log(2))[0])
+    (True, True)
+    """
+    classes = np.arange(1, n_classes + 1)
+    most = 1 - 1 / n_classes
+    found = np.clip(differ, 0.0, most)
+    lower = np.interp(found, 1 - 1 / classes, np.log(classes))
+    if n_classes < 2:
+        return np.asarray(lower), np.asarray(lower)
+
+    def one_ahead(differing: FloatArray) -> FloatArray:
+        others = most * (1 - np.sqrt(1 - differing / most))  # what the class ahead leaves to the others
+        return np.asarray(entr(1 - others) + entr(others) + others * np.log(n_classes - 1))
+
+    grid = most * np.linspace(0, 1, BOUND_POINTS, endpoint=False)
+    slopes = (np.log(n_classes) - one_ahead(grid)) / (most - grid)  # of the lines to the even split of all classes
+    touching = int(slopes.argmin())
+    line = np.log(n_classes) - slopes[touching] * (most - found)
+    upper = np.where(found <= grid[touching], one_ahead(found), line)
+    return np.asarray(lower), np.asarray(np.maximum(upper, lower))
+
+
+def _unseen_entropy(moments: FloatArray) -> FloatArray:
+    """sum_v T_v / v beyond the last moment that was seen, continued by those of a Beta distribution and made heavier.
 
     If the probability x of a random vote's class has a Beta(a, b) distribution, T_v = E(1 - x)^v and the whole sum is
-    digamma(a + b) - digamma(a). T_1 and T_2 give a and b; the continuation starts at the last moment that was seen.
+    digamma(a + b) - digamma(a). T_1 and T_2 give a and b. Real crowds mix clear items that show rare slips with
+    ambiguous ones: their tail is heavier, as later moments show; with T_1 and T_2 alone that is assumed.
     """
     first = np.clip(moments[0], 1e-12, 1 - 1e-12)
     n_moments = len(moments)
@@ -327,13 +457,14 @@ def entropy_from_moments(moments: FloatArray) -> FloatArray:
             fitted = np.where(ratio > first, (1 - ratio) / np.where(ratio > first, ratio - first, 1.0), np.inf)
         total = np.clip(fitted, LEAST_BETA_FIRST / (1 - first), LARGEST_BETA_SUM)
     a, b = total * (1 - first), total * first
-    seen, modelled, term = np.zeros_like(first), np.zeros_like(first), np.ones_like(first)
+    modelled, term = np.zeros_like(first), np.ones_like(first)
     for v in range(1, n_moments + 1):
         term = term * (b + v - 1) / (total + v - 1)
-        seen += moments[v - 1] / v
         modelled += term / v
     rest = np.maximum(digamma(total) - digamma(a) - modelled, 0.0)
-    return np.asarray(seen + rest * np.maximum(moments[-1], 0.0) / np.maximum(term, np.finfo(np.float64).tiny))
+    misfit = np.maximum(moments[-1], 0.0) / np.maximum(term, np.finfo(np.float64).tiny)
+    heavier = {1: 1.0, 2: HEAVIER_TAIL}.get(n_moments, np.clip(misfit, 1.0, HEAVIER_TAIL))
+    return np.asarray(rest * misfit * heavier)
 
 
 # ------------------------------------------------------------------------------------------------------------- accuracy
@@ -349,6 +480,8 @@ def _accuracy(trials: _Trials, repeated: BoolArray, times: FloatArray, rng: np.r
         keep = np.sort(rng.choice(len(trials.p), MOST_TRIALS, replace=False))
         trials = _Trials(trials.p[keep], trials.judged[keep], trials.weights[keep], trials.item[keep], trials.votes)
     n_classes = trials.p.shape[1]
+    if n_classes < 2:
+        return np.ones(len(times))
     marginal = (trials.votes.sum(axis=0) + 1) / (trials.votes.sum() + n_classes)
     sample = trials.votes[repeated]
     if len(sample) > MOST_TRIALS:
@@ -464,7 +597,7 @@ def predict_gain(
     rng: np.random.Generator | None = None,
     n_bootstrap: int = N_BOOTSTRAP,
 ) -> GainForecast:
-    """How far ``more`` further votes, placed like the present ones, would lower the RMSE.
+    """How far ``more`` further votes on random items would lower the RMSE.
 
     Parameters
     ----------
@@ -476,7 +609,9 @@ def predict_gain(
     Notes
     -----
     Cost: 13 solves per diffusion. Votes are thinned at random to 35, 50, 70 and 85 %, three times each; each subset's
-    expected squared error is fitted by a + c m^-g. The interval comes from a bootstrap over voted items.
+    held-out Brier score, every voted item judged without its own votes, is fitted by a + c m^-g. Continued to more
+    votes, it gives the error before own votes, theory [expected error] the error with them. The intervals come from a
+    bootstrap over voted items, draws of the noise of votes, and a quarter of the gain for the form of the curve.
     """
     level = checks.between_0_and_1("confidence_level", confidence_level)
     more = checks.count("more", more, smallest=1)
@@ -496,11 +631,39 @@ def predict_gain(
     )
     subsets = _thin(counts, rng)
     parts = [[_judge(d, subset, counts, voted, given[voted], prior_strength) for subset in subsets] for d in diffusions]
-    noise = _noise(counts[voted], times, parts)
+    noise = _noise(counts[voted], times, parts, rng)
     errors = np.array([[_error(part, noise, times) for part in one] for one in parts])  # (alphas, subsets, samples)
     best = errors[:, :, 0].argmin(axis=0)
-    curve = np.maximum(errors[best, np.arange(len(subsets))], 0.0) / n_classes
-    return _forecast(np.array([subset.sum() for subset in subsets]), curve, more, level)
+    curve = _root(errors[best, np.arange(len(subsets))], n_classes)
+    m = np.array([subset.sum() for subset in subsets])
+    ahead = np.array(sorted({round(m[-1] * (1 + share)) for share in FORECASTS} | {round(m[-1]) + more}))
+    continued = [_continue(m, one, noise, times, ahead, n) for one in parts]
+    future = np.array([error for error, _ in continued])  # (alphas, ahead, samples)
+    best = future[:, :, 0].argmin(axis=0)
+    rmse = _root(future[best, np.arange(len(ahead))], n_classes)
+    exponent = continued[int(best[ahead == round(m[-1]) + more][0])][1]
+    return _forecast(m, curve, ahead, rmse, more, level, exponent)
+
+
+def _root(error: FloatArray, n_classes: int) -> FloatArray:
+    return np.asarray(np.sqrt(np.maximum(error, 0.0) / n_classes))
+
+
+def _continue(
+    m: FloatArray, parts: list[_Judged], noise: FloatArray, times: FloatArray, ahead: FloatArray, n_items: int
+) -> tuple[FloatArray, float]:
+    """Expected errors with more votes, (ahead, samples), and the exponent of the fall of held-out scores."""
+    brier = np.array([times @ part.brier for part in parts]) / times.sum(axis=1)
+    fitted, exponent = _fit_power(m, brier, np.append(ahead, m[-1]))
+    now = np.maximum(fitted[-1], np.finfo(np.float64).tiny)
+    last, errors = parts[-1], []
+    for votes, value in zip(ahead.tolist(), fitted, strict=False):
+        mean = (votes - m[-1]) / n_items  # further votes on one item
+        arriving = poisson.pmf(np.arange(int(poisson.isf(np.finfo(np.float64).eps, mean)) + 1), mean)
+        share = np.convolve(last.share, arriving)
+        part = _Judged(last.brier, last.evidence * votes / m[-1], last.reach, share / share.sum())
+        errors.append(_error(part, noise, times, value / now))
+    return np.array(errors), exponent
 
 
 def _thin(counts: FloatArray, rng: np.random.Generator) -> list[FloatArray]:
@@ -516,16 +679,6 @@ def _thin(counts: FloatArray, rng: np.random.Generator) -> list[FloatArray]:
             subset[rows, columns] = np.bincount(kept, minlength=len(rows))
             subsets.append(subset)
     return subsets
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Judged:
-    """One subset of the votes, as seen by every voted item with its own votes left out."""
-
-    brier: FloatArray  # (v,)  of the others' prediction against all votes of the item
-    evidence: FloatArray  # (v,)  of the others and the prior
-    reach: FloatArray  # (v,)  phi_qq
-    share: FloatArray  # of all items, with 0, 1, ... votes in the subset
 
 
 def _judge(
@@ -544,22 +697,33 @@ def _judge(
     return _Judged(brier, left.sum(axis=1) + strength, reach, own / len(subset))
 
 
-def _noise(votes: FloatArray, times: FloatArray, parts: list[list[_Judged]]) -> FloatArray:
-    """The chance that two votes on an item differ, (samples,): from repeats, at most the lowest held-out score."""
-    mean = [times @ one[-1].brier / times.sum(axis=1) for one in parts]
-    lowest = np.min(mean, axis=0)
+def _noise(votes: FloatArray, times: FloatArray, parts: list[list[_Judged]], rng: np.random.Generator) -> FloatArray:
+    """The chance that two votes on an item differ, (samples,): from repeats, at most the lowest held-out score.
+
+    Before repeats are seen, any share of the held-out score is equally likely to be noise. The first sample takes the
+    posterior mean, the others draw from the posterior.
+    """
+    lowest = np.min([times @ one[-1].brier / times.sum(axis=1) for one in parts], axis=0)
     size = votes.sum(axis=1)
-    pairs = times @ np.maximum(size - 1, 0.0)
+    pairs = np.maximum(size - 1, 0.0)
     same = (votes * (votes - 1)).sum(axis=1) / np.maximum(size, 1.0)  # (r - 1) times the share of equal pairs
-    differing = pairs - times @ same
-    return np.asarray(np.minimum(lowest, (differing + PRIOR_PAIRS * PRIOR_SHARE * lowest) / (pairs + PRIOR_PAIRS)))
+    differing = float((pairs - same).sum())
+    share = (np.arange(NOISE_SHARES) + 0.5) / NOISE_SHARES
+    chance = np.clip(share * lowest[0], np.finfo(np.float64).tiny, 1 - np.finfo(np.float64).eps)
+    log_likelihood = differing * np.log(chance) + (float(pairs.sum()) - differing) * np.log1p(-chance)
+    posterior = np.exp(log_likelihood - log_likelihood.max())
+    posterior /= posterior.sum()
+    drawn = rng.choice(share, size=len(times), p=posterior)
+    drawn[0] = posterior @ share
+    return np.asarray(drawn * lowest)
 
 
-def _error(part: _Judged, noise: FloatArray, times: FloatArray) -> FloatArray:
+def _error(part: _Judged, noise: FloatArray, times: FloatArray, factor: FloatArray | float = 1.0) -> FloatArray:
     """Expected sum_c (p - t)^2 of an item, (samples,), theory [expected error].
 
     With others' prediction q and j own votes of total mass j phi_qq, p = (1 - w) q + w f and
-    E|p - t|^2 = (1 - w)^2 |q - t|^2 + w^2 noise / j; averaged over j as it is among all items.
+    E|p - t|^2 = (1 - w)^2 |q - t|^2 + w^2 noise / j; averaged over j as it is among all items. ``factor`` multiplies
+    the held-out scores.
     """
     total = times.sum(axis=1)
     error = np.zeros(len(times))
@@ -569,32 +733,32 @@ def _error(part: _Judged, noise: FloatArray, times: FloatArray) -> FloatArray:
         w = j * part.reach / (part.evidence + j * part.reach) if j else np.zeros_like(part.brier)
         kept = (1 - w) ** 2
         own = w**2 / max(j, 1)
-        error += share * (times @ (kept * part.brier) + noise * (times @ (own - kept))) / total
+        error += share * (factor * (times @ (kept * part.brier)) + noise * (times @ (own - kept))) / total
     return error
 
 
-def _forecast(m: FloatArray, curve: FloatArray, more: int, level: float) -> GainForecast:
-    """Fit a + c m^-g to mean squared errors (subsets, samples) and read it off beyond the votes so far."""
-    n_votes = int(m[-1])
-    ahead = np.array(sorted({round(n_votes * (1 + share)) for share in FORECASTS} | {n_votes, n_votes + more}))
-    fitted, exponents = _fit_power(m, curve, ahead)
-    rmse = np.sqrt(fitted)  # (ahead, samples)
-    now, then = rmse[ahead == n_votes][0], rmse[ahead == n_votes + more][0]
-    measured = np.unique(m)
-    points = [(int(votes), _interval(np.sqrt(curve[m == votes].mean(axis=0)), level), "measured") for votes in measured]
-    points += [(int(votes), _interval(row, level), "predicted") for votes, row in zip(ahead, rmse, strict=True)]
+def _forecast(
+    m: FloatArray, curve: FloatArray, ahead: FloatArray, rmse: FloatArray, more: int, level: float, exponent: float
+) -> GainForecast:
+    """Measured RMSE (subsets, samples) and predicted (ahead, samples), in words and a frame."""
+    n_votes = round(m[-1])
+    now, then = curve[-1], rmse[ahead == n_votes + more][0]
+    gain = _interval(now - then, level)
+    doubt = CURVE_DOUBT * abs(gain.value)
+    gain = Estimate(gain.value, gain.lower - doubt, gain.upper + doubt)
+    points = [(votes, _interval(curve[m == votes].mean(axis=0), level), "measured") for votes in np.unique(m)]
+    points += [(n_votes, _interval(now, level), "predicted")]
+    points += [(votes, _interval(row, level), "predicted") for votes, row in zip(ahead, rmse, strict=True)]
     frame = pd.DataFrame(
         {
-            "votes": [votes for votes, _, _ in points],
+            "votes": [int(votes) for votes, _, _ in points],
             "rmse": [value.value for _, value, _ in points],
             "lower": [value.lower for _, value, _ in points],
             "upper": [value.upper for _, value, _ in points],
             "kind": [kind for _, _, kind in points],
         }
     )
-    return GainForecast(
-        n_votes, more, _interval(now, level), _interval(then, level), _interval(now - then, level), frame, exponents
-    )
+    return GainForecast(n_votes, more, _interval(now, level), _interval(then, level), gain, frame, exponent)
 
 
 def _fit_power(m: FloatArray, curve: FloatArray, ahead: FloatArray) -> tuple[FloatArray, float]:
@@ -633,15 +797,22 @@ def plot_forecast(forecast: GainForecast, axes: Any = None) -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise MissingExtraError('plots need: pip install "softspread[report]"') from error
+        raise MissingExtraError('plots need: pip install "softspread[plots]"') from error
     axes = plt.figure(figsize=(6, 4)).add_subplot() if axes is None else axes
-    for kind, style in (("measured", "o"), ("predicted", "--s")):
+    for kind, style, front in (("measured", "o", 3), ("predicted", "--.", 2)):
         part = forecast.points[forecast.points["kind"] == kind]
-        axes.plot(part["votes"], part["rmse"], style, label=kind)
+        (line,) = axes.plot(part["votes"], part["rmse"], style, label=kind, zorder=front)
         if kind == "predicted":
-            axes.fill_between(part["votes"], part["lower"], part["upper"], alpha=0.2)
+            axes.fill_between(
+                part["votes"], part["lower"], part["upper"], color=line.get_color(), alpha=0.2, linewidth=0
+            )
     axes.axvline(forecast.n_votes, color="grey", linewidth=0.8)
+    axes.set_title(
+        f"{forecast.more:,} more votes: RMSE {forecast.rmse_now.value:.4f} to {forecast.rmse_then.value:.4f}, "
+        f"a gain of {forecast.gain.value:.4f}",
+        fontsize="medium",
+    )
     axes.set_xlabel("votes")
-    axes.set_ylabel("RMSE")
+    axes.set_ylabel("estimated RMSE")
     axes.legend()
     return axes

@@ -24,19 +24,12 @@ from softspread.live import SpreadState
 from softspread.spreading import Diffusion
 
 ALPHA_CAP = 0.95  # votes that travel farther make all items look equally well covered
-SMOOTHING = (
-    0.3  # s: pseudo-votes spread over the classes before ambiguity is read off, so that one vote is not certainty
-)
+SMOOTHING = 0.3  # s: pseudo-votes over the classes before ambiguity is read off, so that one vote is not certainty
 CANDIDATES = 5  # best of few keeps the picks close to a uniform sample; more gain on some data and lose on others
 LOCAL_OFFSET = 0.1  # keeps v / N^2 finite where nothing has arrived
 MOST_REPEATS = 0.1  # largest share of picks that go to an already voted item ...
-EAGER_REPEATS, ENOUGH_REPEATS = (
-    0.25,
-    250,
-)  # ... but this until there are so many: fewer leave the choice of alpha to chance
-WARM_UP_VOTES = (
-    50  # below, ambiguity is mostly noise: the default picks at random among the items with the fewest votes
-)
+EAGER_REPEATS, ENOUGH_REPEATS = 0.25, 250  # ... but this until so many: fewer leave the choice of alpha to chance
+WARM_UP_VOTES = 50  # below, ambiguity is mostly noise: the default picks at random among items with the fewest votes
 PUSH_FLOOR = 1e-3  # profiles for choosing are cut here; a test holds their ranking to that of exact ones
 SHORTLIST = 20  # per pick, how many items the greedy strategies keep in view
 SMALLEST_SHORTLIST = 1000
@@ -146,10 +139,13 @@ class _Scene:
         self.nothing_known = n_classes < 2 or self.n_votes == 0
         self._work, self._x, self._r = PushWork(n), np.zeros(n), np.zeros(n)
 
-    def smoothed(self) -> FloatArray:
-        """(Y + s / C) / (N + s) in the user's order."""
-        evidence = self.mass.sum(axis=1, keepdims=True)
-        return np.asarray((self.mass + SMOOTHING / self.mass.shape[1]) / (evidence + SMOOTHING))
+    def entropy(self) -> FloatArray:
+        """Of each smoothed soft label (Y + s / C) / (N + s)."""
+        smoothed = self.mass + SMOOTHING / self.mass.shape[1]
+        total = smoothed.sum(axis=1)
+        # -sum_c q_c / N ln(q_c / N) = ln N - sum_c q_c ln q_c / N, without a table of shares
+        entropy = np.log(total) - np.einsum("ij,ij->i", smoothed, np.log(smoothed)) / total
+        return np.asarray(entropy[self.graph.order])
 
     def ambiguity(self) -> FloatArray:
         """v: the chance that two votes drawn from an item's smoothed soft label differ."""
@@ -300,8 +296,7 @@ def _least_evidence(scene: _Scene, size: int) -> list[int]:
 
 def _entropy(scene: _Scene, size: int) -> list[int]:
     """The item with the largest entropy; a pick takes its neighbourhood out of view."""
-    p = scene.smoothed()
-    entropy = -np.sum(p * np.log(p), axis=1)[scene.graph.order]
+    entropy = scene.entropy()
     start = scene.evidence.copy()
     return _lowest_first(scene, size, lambda rows: -entropy[rows] / (1 + scene.evidence[rows] - start[rows]))
 
