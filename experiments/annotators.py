@@ -4,13 +4,14 @@
 
 ``FOLDER`` holds ``labelme`` and ``cifar10h``. labelme: error and Brier score against the gold labels. cifar10h: 40
 simulated annotators, one vote an item, root mean squared error to the soft labels of about 50 real people. Dawid-Skene
-is crowd-kit's where it is installed (``pip install crowd-kit``; it brings no torch), else the few lines below.
+is crowd-kit's (``pip install crowd-kit``, which brings no torch); where that is not installed its column stays empty.
 """
 
 import argparse
 import time
 from collections.abc import Callable
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,8 @@ def main() -> None:
     parser.add_argument("--features", default="features_efflite2_umap20", help="of cifar10h")
     given = parser.parse_args()
     wanted = (given.only,) if given.only else ("labelme", "cifar10h", "flags", "failures")
+    if find_spec("crowdkit") is None:
+        print("Dawid-Skene is skipped: crowd-kit is not installed (pip install crowd-kit).")
     chosen = {name: kinds for name, kinds in CROWDS.items() if given.crowd in (None, name)}
     if "labelme" in wanted:
         show_labelme(given.data / "labelme", given.draws)
@@ -78,34 +81,18 @@ def majority(votes: VoteTable, n: int, n_classes: int) -> FloatArray:
     return soft_labels(votes.counts(n, n_classes), np.full((1, n_classes), 1 / n_classes), 1e-4)
 
 
-def dawid_skene(votes: VoteTable, n: int, n_classes: int) -> FloatArray:
-    """Crowd-kit's where installed; items without votes get the class shares."""
+def dawid_skene(votes: VoteTable, n: int, n_classes: int) -> FloatArray | None:
+    """Crowd-kit's, None where it is not installed; items without votes get the class shares."""
+    if find_spec("crowdkit") is None:
+        return None
+    from crowdkit.aggregation import DawidSkene
+
     table = pd.DataFrame({"task": votes.rows, "worker": votes.annotators, "label": votes.columns})
-    try:
-        from crowdkit.aggregation import DawidSkene
-    except ImportError:
-        return own_dawid_skene(votes, n, n_classes)
     found = DawidSkene(n_iter=100).fit_predict_proba(table)
     shares = np.bincount(votes.columns, minlength=n_classes) / len(votes)
     out = np.tile(shares, (n, 1))
     out[found.index] = found.reindex(columns=range(n_classes), fill_value=0.0).to_numpy()
     return out
-
-
-def own_dawid_skene(votes: VoteTable, n: int, n_classes: int, steps: int = 50) -> FloatArray:
-    """Expectation maximisation from the majority; a hundredth of a vote in every cell of a confusion matrix."""
-    who = pd.factorize(votes.annotators)[0]
-    rows, columns = votes.rows, votes.columns
-    p = majority(votes, n, n_classes)
-    for _ in range(steps):
-        counts = np.full((who.max() + 1, n_classes, n_classes), 0.01)  # annotator, named, true
-        np.add.at(counts, (who, columns), p[rows])
-        confusion = counts / counts.sum(axis=1, keepdims=True)
-        log_p = np.tile(np.log(p[rows].mean(axis=0) + 1e-12), (n, 1))
-        np.add.at(log_p, rows, np.log(confusion[who, columns]))
-        p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
-        p /= p.sum(axis=1, keepdims=True)
-    return p
 
 
 def all_methods(at: Callable[[float], Diffusion], votes: VoteTable, n_classes: int, score: Score) -> list[list[float]]:
@@ -121,16 +108,16 @@ def all_methods(at: Callable[[float], Diffusion], votes: VoteTable, n_classes: i
         f"{cells.n_annotators} annotators, {len(votes)} votes, consistency fit {time.perf_counter() - start:.1f} s",
         flush=True,
     )
-    answers = [majority(votes, n, n_classes), dawid_skene(votes, n, n_classes)]
+    answers: list[FloatArray | None] = [majority(votes, n, n_classes), dawid_skene(votes, n, n_classes)]
     for fit in (plain, rated, soft):
         answers.append(spread(at, fit.reweighted(votes), n_classes, fit.alpha, fit.kappa))
-    return [score(p) for p in answers]
+    return [[] if p is None else score(p) for p in answers]
 
 
 def show(title: str, draws: list[list[list[float]]]) -> None:
     """One line: mean over draws."""
-    mean = np.mean(draws, axis=0)
-    cells = [" / ".join(f"{value:.4f}" for value in scores) for scores in mean.tolist()]
+    means = [np.mean(scores, axis=0) for scores in zip(*draws, strict=True)]
+    cells = [" / ".join(f"{value:.4f}" for value in np.atleast_1d(mean)) if np.size(mean) else "-" for mean in means]
     print(f"| {title} | " + " | ".join(cells) + " |", flush=True)
 
 

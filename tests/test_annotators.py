@@ -291,11 +291,24 @@ def test_one_or_two_annotators_cannot_be_told_apart(clusters, rng, n_annotators)
     graph, truth = clusters
     fit = fit_at(graph, make_crowd(rng, truth, 200, ["honest", "uniform"][:n_annotators]), confusion=True)
     assert not fit.applied
-    assert f"{n_annotators} named annotators; at least 3" in fit.reason
+    assert fit.reason.startswith(f"{n_annotators} named annotator")
+    assert "at least 3 are needed" in fit.reason
     assert (fit.weights == 1).all()
     assert fit.soft_votes is None
     assert set(fit.report.flag) == {"unknown"}
-    assert np.isfinite(fit.report.to_frame().drop(columns=["annotator", "flag"]).to_numpy(dtype=float)).all()
+    numbers = fit.report.to_frame().drop(columns=["annotator", "flag"])
+    assert np.isfinite(numbers.drop(columns="agreement").to_numpy(dtype=float)).all()
+    assert np.isfinite(numbers["agreement"]).all() == (n_annotators > 1)  # nobody to agree with: NaN
+
+
+def test_votes_for_a_single_class_tell_nobody_apart(clusters, rng):
+    """Everybody names class 2: all votes count 1, with a reason."""
+    graph, truth = clusters
+    names = np.array(list("abcd"), dtype=object)[rng.integers(0, 4, 150)]
+    fit = fit_at(graph, VoteTable(rng.integers(0, len(truth), 150), np.full(150, 2), np.ones(150), names))
+    assert "same class" in fit.reason
+    assert (fit.weights == 1).all()
+    assert fit.report.agreement.tolist() == [1.0] * 4
 
 
 def test_few_votes_are_counted_for_the_user(clusters, rng):

@@ -7,13 +7,17 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import beta, betabinom
 
-from softspread import knn_graph
+from softspread import calibration, knn_graph
 from softspread.calibration import (
+    PROBES,
     TAIL_SHARE,
     _CurvePoint,
     _fit_curve,
     _leave_items_out,
     _Likelihood,
+    _other_squares,
+    _Probes,
+    _signs,
     beta_interval,
     calibrated,
     fit_calibrated,
@@ -175,6 +179,30 @@ def test_curve_recovers_how_a_score_was_made():
     assert_allclose(_fit_curve(points, here, np.ones(500)), expected, rtol=0.1)
 
 
+@pytest.mark.parametrize("normalization", ["symmetric", "random_walk"])
+@pytest.mark.parametrize("alpha", [0.25, 0.9, 0.99])
+def test_random_signs_find_the_sums_of_squares(alpha, normalization, monkeypatch):
+    """Means over the voted items agree with the dense inverse within 15 %, also where a profile fills its group."""
+    rng = np.random.default_rng(4)
+    groups = np.repeat(20 * rng.normal(size=(30, 3)), 30, axis=0)  # far apart: 30 independent sums
+    graph = knn_graph(groups + rng.normal(size=(900, 3)), n_neighbors=8, normalization=normalization)
+    votes = table(rng.integers(0, 900, 500), rng.integers(0, 3, 500), rng.choice([1.0, 0.5], 500))
+    standing = standing_votes(votes, 3)
+    diffusion = Diffusion(graph, alpha, scaling="source", n_jobs=1)
+    rows = diffusion.rank[standing.rows]
+    sources, own = diffusion.sources(rows, np.ones(len(rows))), np.ones(len(rows))
+    probes = _Probes(_signs(rng, len(rows)), _signs(rng, 900))
+    exact, exact_reach = _other_squares(diffusion, standing, sources, own, probes)
+    reach = [diffusion.reach_of_votes(int(row), rows) for row in rows[:5]]  # the obvious formula
+    expected = [(standing.squares * phi**2).sum() - standing.squares[i] for i, phi in enumerate(reach)]
+    assert_allclose(exact[:5], expected, rtol=1e-5)
+    monkeypatch.setattr(calibration, "DENSE_ITEMS", 0)
+    found, found_reach = _other_squares(diffusion, standing, sources, own, probes)
+    assert_allclose(found.mean(), exact.mean(), rtol=0.15)
+    # The mean of 1 / x is larger than 1 / mean of x: by PROBES / (PROBES - 2) if sums of signs were normal.
+    assert_allclose(found_reach, exact_reach * PROBES / (PROBES - 2), rtol=0.15)
+
+
 def test_beta_interval_has_equal_tails_or_starts_at_the_peak():
     """Two-sided for humps, one-sided where the density is highest at an end, ends near 0 and 1 snapped."""
     a, b, delta = np.array([5.0, 0.5, 8.0, 1e-6]), np.array([7.0, 9.0, 0.4, 3.0]), 0.1
@@ -185,7 +213,14 @@ def test_beta_interval_has_equal_tails_or_starts_at_the_peak():
     assert upper[2] == 1
     assert_allclose(lower[2], beta.ppf(TAIL_SHARE * delta, 8, 0.4))
     assert lower[3] == 0
-    assert upper[3] < SNAP
+    assert upper[3] == SNAP  # the quantile is 0 here; 0 and 0.005 are not told apart
+
+
+def test_small_true_probabilities_are_not_excluded():
+    """Where nearly all votes nearby name other classes, a probability of 0.002 stays possible, at both ends."""
+    lower, upper = beta_interval(np.array([1e-3, 4.0, 400.0]), np.array([4.0, 1e-3, 1e-3]), 0.1)
+    assert upper[0] == SNAP
+    assert (lower[1:] == 1 - SNAP).all()
 
 
 def test_few_second_votes_are_told(blobs):

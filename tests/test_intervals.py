@@ -172,6 +172,16 @@ def test_counts_are_separate_votes_only_when_said_so():
     assert counted.largest.tolist() == [1.0]
 
 
+def test_what_one_annotator_says_about_an_item_is_one_vote():
+    """A soft vote in parts has the square of its total and is no second vote; nobody's votes stay apart."""
+    names = np.array(["ann", "ann", "bob", None, None, "ann"], dtype=object)
+    parts = standing_votes(table([3, 3, 3, 3, 3, 5], [0, 1, 0, 0, 1, 1], [0.7, 0.3, 0.5, 1, 1, 0.4], names), 2)
+    assert_allclose(parts.squares, [1 + 0.25 + 2, 0.16])
+    assert_allclose(parts.largest, [1.0, 0.4])
+    assert parts.n_votes.tolist() == [4, 1]
+    assert_allclose(parts.counts, [[2.2, 1.3], [0.0, 0.4]])
+
+
 @pytest.mark.parametrize("m", [4, 9])
 def test_m_fold_votes_narrow_hoeffding_by_the_root_of_m(m):
     """Everybody says the same m times: the half-width shrinks by sqrt(m)."""

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
 from softspread import VoteHistogram
-from softspread.intervals import wilson
+from softspread.intervals import SNAP, snap_ends, wilson
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.999])
@@ -16,8 +16,8 @@ def test_whole_votes_give_scipys_interval(level, trials):
     """For whole numbers this is the textbook interval, class against rest."""
     for successes in {0, 1, trials // 3, trials - 1, trials}:
         expected = binomtest(successes, trials).proportion_ci(level, method="wilson")
-        for rounded in (False, True):
-            lower, upper = wilson(np.array([[successes, trials - successes]], dtype=float), level, rounded=rounded)
+        mass = np.array([[successes, trials - successes]], dtype=float)
+        for lower, upper in (wilson(mass, level, snapped=False), wilson(mass, level, rounded=True)):
             assert lower[0, 0] == pytest.approx(expected.low, rel=1e-9, abs=1e-14)
             assert upper[0, 0] == pytest.approx(expected.high, rel=1e-9, abs=1e-14)
 
@@ -65,7 +65,7 @@ def test_more_evidence_narrows_and_more_confidence_widens(a, b, factor, level):
     table = np.array([[a, b]])
 
     def width(*args):
-        lower, upper = wilson(*args)
+        lower, upper = wilson(*args, snapped=False)
         return (upper - lower)[0]
 
     assert (width(table * factor, level) < width(table, level)).all()
@@ -80,6 +80,32 @@ def test_two_classes_mirror_each_other(a, b, level):
     lower, upper = wilson(np.array([[a, b]]), level)
     np.testing.assert_allclose(lower[0, 0], 1 - upper[0, 1], atol=1e-12)
     np.testing.assert_allclose(upper[0, 0], 1 - lower[0, 1], atol=1e-12)
+
+
+@settings(deadline=None, max_examples=200)
+@given(masses, st.floats(0.01, 0.999))
+def test_snapping_moves_only_ends_near_0_and_1_and_only_outwards(mass, level):
+    """An end is where the textbook puts it, unless that is within 0.005 of 0 or 1: then it is 0 or 1."""
+    table = np.array([mass])
+    (lower, upper), (low, up) = wilson(table, level), wilson(table, level, snapped=False)
+    assert (lower == np.where(low < SNAP, 0.0, low)).all()
+    assert (upper == np.where(up > 1 - SNAP, 1.0, up)).all()
+
+
+def test_traces_of_a_class_do_not_exclude_a_probability_of_zero():
+    """Mass that spreading brings from far away leaves 0 in the interval of a class, and 1 in that of the other."""
+    traces = np.array([[1e-3, 5.0], [0.03, 20.0]])
+    lower, upper = wilson(traces, 0.9)
+    assert (lower[:, 0] == 0).all()
+    assert (upper[:, 1] == 1).all()
+    assert (wilson(traces, 0.9, snapped=False)[0][:, 0] > 0).all()
+
+
+def test_the_papers_rounded_interval_is_not_snapped():
+    """Rounded down, a class with one of 500 votes keeps its lower end just above 0."""
+    mass = np.array([[1.0, 499.0]])
+    assert 0 < wilson(mass, 0.9, rounded=True)[0][0, 0] < SNAP
+    np.testing.assert_array_equal(snap_ends(*wilson(mass, 0.9, rounded=True)), wilson(mass, 0.9))
 
 
 def test_several_intervals_share_the_error():

@@ -68,7 +68,7 @@ class AnnotatorReport:
 
     annotator: AnyArray  # (a,) names
     votes: FloatArray  # (a,) total weight of the votes that stand
-    agreement: FloatArray  # (a,) share of them for the class that everybody else finds most probable there
+    agreement: FloatArray  # (a,) share of them for the class that all others find most probable there; NaN if alone
     consistency: FloatArray  # (a,) posterior mean of r
     lower: FloatArray  # (a,) 5 % quantile of r
     upper: FloatArray  # (a,) 95 % quantile
@@ -200,9 +200,12 @@ def why_neutral(votes: VoteTable, min_annotators: int = MIN_ANNOTATORS, min_vote
     cells = net_votes(votes, int(votes.columns.max(initial=0)) + 1)
     n_votes = float(cells.weights[cells.named].sum())
     if cells.n_annotators < min_annotators:
-        return f"{cells.n_annotators} named annotators; at least {min_annotators} are needed to tell them apart."
+        noun = "annotator" if cells.n_annotators == 1 else "annotators"
+        return f"{cells.n_annotators} named {noun}; at least {min_annotators} are needed to tell them apart."
     if n_votes < min_votes - RETRACTED:
         return f"{n_votes:g} votes by named annotators; about {min_votes:g} are needed to tell them apart."
+    if len(np.unique(cells.columns)) < 2:
+        return "all votes name the same class; nothing tells annotators apart."
     return ""
 
 
@@ -573,8 +576,8 @@ def _report(cells: NetVotes, posterior: Posterior) -> AnnotatorReport:
 def _unknown(cells: NetVotes, crowd: _Crowd | None, kappa: float) -> AnnotatorReport:
     """Nothing learned: r is anything between 0 and 1."""
     n = cells.n_annotators
-    agreement = np.empty(0)
-    if crowd is not None:
+    agreement = np.full(n, np.nan)
+    if crowd is not None and len(np.unique(cells.who)) > 1:  # somebody else voted, with or without a name
         amounts = cells.choices() * cells.weights[:, None]
         others = crowd.others(crowd.spread(amounts), crowd.own(amounts), kappa)
         agreement = consistency_posterior(crowd, others).agreement

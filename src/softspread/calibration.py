@@ -22,17 +22,15 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import betaincinv, expit, gammaln, logit
 
-from softspread import _kernels, checks
+from softspread import checks
 from softspread.data import FloatArray, IntArray
 from softspread.errors import SoftspreadWarning
 from softspread.intervals import (
     DENSE_ITEMS,
-    PushMemory,
+    SNAP,
     StandingVotes,
     SumsOfSquares,
-    affordable_floor,
     dense_inverse,
-    run_pushes,
     snap_ends,
     standing_votes,
     sums_of_squares,
@@ -46,8 +44,7 @@ WINDOW_TOL = 1e-4  # of the scales at these alphas; only means over many votes a
 SOLVE_TOL = 1e-6  # of the solves there
 EXACT_ALPHA = 0.95  # above, scales cost milliseconds each: most are then predicted from those at the alpha in use
 SCALE_SAMPLE = 128  # voted items from which the prediction is learned
-CURVE_ITEMS = 200  # voted items on which effective sizes and reach are measured at each alpha
-CURVE_EDGES = 60_000_000  # edges that their pushes may visit at each alpha: about a second
+PROBES = 16  # columns of random signs: a sum of squares is known to sqrt(2 / 16), its mean over many items far better
 CURVE_KAPPA = 0.01  # prior strength of the scored predictions
 CURVE_NOISE = 0.15  # of a difference of scores that the curve's form may miss
 CURVE_SLACK = 1e-4  # added to standard errors, so that no difference counts as known exactly
@@ -67,6 +64,7 @@ NUGGET_STARTS = (-3.0, 1.5)  # the likelihood may have two hills
 CURVE_PRIOR = 0.3  # how far ln(mean Rs) may be from what the Brier curve says
 EXPONENT_RANGE = (-6.0, 9.0)  # keeps Rs away from 0 and 1
 SMALLEST_SIZE = 1e-3  # effective number of other votes where none arrived
+LEAST_SQUARES = 1e-12  # sums of squares below this are rounding: nobody else is reached
 
 MOST_REPEATED = 20_000  # items with two or more votes that the likelihood looks at; more would not move it
 FEW_REPEATED, ENOUGH_REPEATED = 20, 50  # under the first we warn, the second we recommend
@@ -120,14 +118,18 @@ def calibrated(
 
 
 def beta_interval(a: FloatArray, b: FloatArray, delta: float) -> tuple[FloatArray, FloatArray]:
-    """Equal tails, one-sided where the density rises without bound at 0 or 1; ends near 0 and 1 snap to them."""
+    """Equal tails, one-sided where the density rises without bound at 0 or 1.
+
+    Probabilities closer than 0.005 are not told apart: lower ends below it are 0 and no upper end is, the same at 1.
+    Where next to nothing speaks for a class, the quantile itself may be 1e-20, and no true probability is that sure.
+    """
     left, right = (a < 1) & (a <= b), (b < 1) & (b < a)
     lower, upper = np.zeros_like(a), np.ones_like(a)
     two_sided = ~left
     lower[two_sided] = betaincinv(a[two_sided], b[two_sided], np.where(right[two_sided], TAIL_SHARE, 0.5) * delta)
     two_sided = ~right
     upper[two_sided] = betaincinv(a[two_sided], b[two_sided], 1 - np.where(left[two_sided], TAIL_SHARE, 0.5) * delta)
-    return snap_ends(lower, upper)
+    return snap_ends(np.minimum(lower, 1 - SNAP), np.maximum(upper, SNAP))
 
 
 def fit_calibrated(
@@ -156,13 +158,13 @@ def fit_calibrated(
     alphas : grid of which up to five alphas near the one in use are tried
     diffusions : from :func:`nearby_diffusions`, whose scales are then computed once for several fits; None makes them
     weights_are_counts : a weight of 3 is three votes (a table of counts), not one vote that counts three times
-    random_state : seeds the samples of voted items
+    random_state : seeds the random signs and samples
 
     Notes
     -----
-    Costs one solve and the scales of the voted items at each further alpha; above alpha 0.95 most of these scales are
-    predicted from a sample of 128. Effective sizes there are measured on 200 of the voted items, and of the items with
-    two or more votes at most 20,000 are used.
+    Costs three solves (one column per class, and twice 16 of random signs) and the scales of the voted items at each
+    further alpha; above alpha 0.95 most of these scales are predicted from a sample of 128. Of the items with two or
+    more votes at most 20,000 are used.
     """
     n, n_classes = mass.shape
     rng = np.random.default_rng(random_state)
@@ -219,7 +221,7 @@ def _leave_items_out(standing: StandingVotes, mass: FloatArray, sums: SumsOfSqua
 def _effective_size(total: FloatArray, squares: FloatArray) -> FloatArray:
     """(sum phi)^2 / sum phi^2, at least 0.001."""
     # As phi <= 1 the sum of squares cannot exceed the sum; rounding of a difference may leave it at 0.
-    known = (total > 0) & (squares > 1e-12)
+    known = (total > 0) & (squares > LEAST_SQUARES)
     size = np.divide(total * total, squares, out=np.zeros_like(total), where=known)
     return np.maximum(size, SMALLEST_SIZE)
 
@@ -270,25 +272,24 @@ def _curve_share(
     standing = known.standing
     rows = known.diffusion.rank[standing.rows]
     window = _window(known.diffusion.alpha, alphas)
-    sample = np.sort(rng.permutation(len(rows))[:CURVE_ITEMS])
+    probes = _Probes(_signs(rng, len(rows)), _signs(rng, known.diffusion.graph.n_items))  # the same at every alpha
+    items, classes = np.nonzero(standing.counts)
     points = []
     for alpha in window:
         if alpha == known.diffusion.alpha:
-            at, others = known.diffusion, known.others
+            at, others, own = known.diffusion, known.others, known.own
             sources = at.sources(rows, np.ones(len(rows)))
         else:
             at = diffusions.get(alpha) or _at_alpha(known.diffusion, alpha)
-            sources = _nearby_sources(at, known, rows)
+            sources, own = _nearby_sources(at, known, rows), np.ones(len(rows))
             others = _other_mass(at, standing, sources)
         chances = _smoothed(others, CURVE_KAPPA, known.overall)
-        items, classes = np.nonzero(standing.counts)
         brier = (chances**2).sum(axis=1)[items] - 2 * chances[items, classes] + 1
-        squares, reach = _sampled_squares(at, standing, sources, sample)
-        sizes = _effective_size(others[sample].sum(axis=1), squares)
-        noise = float(np.average(1 / np.maximum(sizes, 1.0), weights=standing.totals[sample]))
+        squares, reach = _other_squares(at, standing, sources, own, probes)
+        sizes = _effective_size(others.sum(axis=1), squares)
+        noise = float(np.average(1 / np.maximum(sizes, 1.0), weights=standing.totals))
         points.append(_CurvePoint(brier, noise, reach))
-    weights = standing.counts[np.nonzero(standing.counts)]
-    return _fit_curve(points, window.index(known.diffusion.alpha), weights)
+    return _fit_curve(points, window.index(known.diffusion.alpha), standing.counts[items, classes])
 
 
 def _nearby_sources(at: Diffusion, known: _Known, rows: IntArray) -> FloatArray:
@@ -335,55 +336,46 @@ def _other_mass(diffusion: Diffusion, standing: StandingVotes, sources: FloatArr
     return np.asarray(np.maximum(Y - standing.counts, 0.0))  # scaled by the source: a vote's own entry is 1
 
 
-def _sampled_squares(
-    diffusion: Diffusion, standing: StandingVotes, vote_sources: FloatArray, sample: IntArray
+@dataclass(frozen=True, slots=True, eq=False)
+class _Probes:
+    """Random signs. As they are independent, E (sum_j sign_j a_j)^2 = sum_j a_j^2, for every item in one solve."""
+
+    votes: FloatArray  # (v, PROBES)
+    items: FloatArray  # (n, PROBES)  inner numbering
+
+
+def _signs(rng: np.random.Generator, n: int) -> FloatArray:
+    return np.where(rng.random((n, PROBES)) < 0.5, -1.0, 1.0)
+
+
+def _other_squares(
+    diffusion: Diffusion, standing: StandingVotes, sources: FloatArray, own: FloatArray, probes: _Probes
 ) -> tuple[FloatArray, float]:
-    """Sum of w^2 phi^2 over other items' votes at sampled voted items, and the mean reach of their profiles."""
-    graph = diffusion.graph
-    n = graph.n_items
+    """Sum of w^2 phi^2 over other items' votes at each voted item, (v,), and the mean reach of the voted items.
+
+    Reach is the effective number of other items in a profile, (sum_i M_iq)^2 / sum_i M_iq^2 over i != q. Exact up to
+    2000 items, by random signs above: at alpha 0.99 a profile is so wide that pushes to an affordable floor lose it.
+    """
+    n = diffusion.graph.n_items
     rows = diffusion.rank[standing.rows]
-    targets = rows[sample]
-    sources, vote_sums = np.zeros(n), np.zeros((n, 2))
-    sources[rows] = vote_sources
-    vote_sums[rows] = np.stack([standing.totals, standing.squares], axis=1)
-    factor = diffusion.error_factor()
-    out = np.empty((len(targets), 5))
+    factor = diffusion.error_factor()[rows]
+    own_raw = own / (sources * factor)  # M_qq
     if n <= DENSE_ITEMS:
-        M = dense_inverse(diffusion)[targets]
-        phi = M * sources * factor[targets][:, None]
-        own = M[np.arange(len(targets)), targets]
-        out = np.stack(
-            [phi @ vote_sums[:, 0], (phi * phi) @ vote_sums[:, 1], own, M.sum(axis=1), (M * M).sum(axis=1)], axis=1
-        )
+        M = dense_inverse(diffusion)[rows]
+        phi = M[:, rows] * sources * factor[:, None]
+        squares = (phi * phi) @ standing.squares - standing.squares * own**2
+        total, total_squares = M.sum(axis=1) - own_raw, (M * M).sum(axis=1) - own_raw**2
     else:
-        floor = affordable_floor(diffusion, targets, CURVE_EDGES)
-        seeds = targets.astype(np.uint32)
-        cuts = np.linspace(0, len(targets), 9).astype(np.int64)
-
-        def work(block: int, memory: PushMemory) -> None:
-            part = slice(int(cuts[block]), int(cuts[block + 1]))
-            _kernels.push_gather(
-                graph.indptr,
-                graph.indices,
-                graph.weights,
-                diffusion.root,
-                diffusion.alpha,
-                seeds[part],
-                sources,
-                factor,
-                vote_sums,
-                floor,
-                *memory.arrays,
-                out[part],
-            )
-
-        run_pushes(diffusion, work, len(cuts) - 1)
-    own = out[:, 2]
-    phi_own = own * sources[targets] * factor[targets]
-    squares = np.maximum(out[:, 1] - standing.squares[sample] * phi_own**2, 0.0)
-    spread = out[:, 4] - own**2
-    reach = np.divide((out[:, 3] - own) ** 2, spread, out=np.zeros_like(own), where=spread > 0)
-    return squares, float(reach.mean())
+        amounts = probes.votes * np.sqrt(standing.squares)[:, None]
+        B = np.zeros((n, PROBES))
+        B[rows] = amounts * sources[:, None]
+        received = diffusion.mass(diffusion.solve(B, SOLVE_TOL).X, rows)
+        squares = ((received - amounts * own[:, None]) ** 2).mean(axis=1)
+        B = np.column_stack([probes.items, np.ones(n)])
+        X = diffusion.solve(B, SOLVE_TOL).X[rows] - own_raw[:, None] * B[rows]
+        total, total_squares = X[:, PROBES], (X[:, :PROBES] ** 2).mean(axis=1)
+    reach = np.divide(total**2, total_squares, out=np.zeros(len(rows)), where=total_squares > LEAST_SQUARES)
+    return np.maximum(squares, 0.0), float(reach.mean())
 
 
 def _fit_curve(points: list[_CurvePoint], here: int, weights: FloatArray) -> float:

@@ -119,7 +119,8 @@ def standing_votes(votes: VoteTable, n_classes: int, weights_are_counts: bool = 
     Parameters
     ----------
     votes : in the user's numbering; a negative weight takes back from the same item, class and annotator. Where it is
-        not clear which of several votes was taken back, the lightest are: that leaves the largest sum of squares
+        not clear which of several votes was taken back, the lightest are: that leaves the largest sum of squares. What
+        one named annotator says about one item is one vote of the total weight: its parts are not independent
     weights_are_counts : a weight of 3 is three votes (a table of counts), not one vote that counts three times
 
     Returns
@@ -127,12 +128,16 @@ def standing_votes(votes: VoteTable, n_classes: int, weights_are_counts: bool = 
     The votes of each item that has any left
     """
     rows, columns, weights = votes.rows, votes.columns, votes.weights
+    who = np.full(len(rows), -1) if votes.annotators is None else pd.factorize(pd.Series(votes.annotators))[0]
     if len(weights) and weights.min() < 0:
-        rows, columns, weights = _retracted(votes)
+        rows, columns, weights, who = _retracted(rows, columns, weights, who)
     distinct, where = np.unique(rows, return_inverse=True)
     counts = np.zeros((len(distinct), n_classes))
     np.add.at(counts, (where, columns), weights)
     whole = np.floor(weights) if weights_are_counts else np.zeros_like(weights)
+    if not weights_are_counts and (who >= 0).any():
+        where, weights = _one_vote_each(where, weights, who)
+        whole = np.zeros_like(weights)
     rest = weights - whole
     squares = np.bincount(where, whole + rest * rest, len(distinct))
     largest = np.zeros(len(distinct))
@@ -142,19 +147,26 @@ def standing_votes(votes: VoteTable, n_classes: int, weights_are_counts: bool = 
     return StandingVotes(distinct[kept], counts[kept], squares[kept], largest[kept], n_votes[kept])
 
 
-def _retracted(votes: VoteTable) -> tuple[IntArray, IntArray, FloatArray]:
-    table = pd.DataFrame({"row": votes.rows, "column": votes.columns, "weight": votes.weights})
-    keys = ["row", "column"]
-    if votes.annotators is not None:
-        names = pd.Series(votes.annotators, dtype=object)
-        table["annotator"] = pd.factorize(names, use_na_sentinel=False)[0]
-        keys.append("annotator")
+def _one_vote_each(where: IntArray, weights: FloatArray, who: IntArray) -> tuple[IntArray, FloatArray]:
+    """Items and weights with the rows of each annotator (number ``who``, -1 = nobody) on one item added up."""
+    named = who >= 0
+    n_annotators = int(who.max()) + 1
+    pairs, place = np.unique(where[named] * n_annotators + who[named], return_inverse=True)
+    totals = np.bincount(place, weights[named], len(pairs))
+    return np.append(where[~named], pairs // n_annotators), np.append(weights[~named], totals)
+
+
+def _retracted(
+    rows: IntArray, columns: IntArray, weights: FloatArray, who: IntArray
+) -> tuple[IntArray, IntArray, FloatArray, IntArray]:
+    table = pd.DataFrame({"row": rows, "column": columns, "who": who, "weight": weights})
+    keys = ["row", "column", "who"]
     table["left"] = table.groupby(keys, sort=False)["weight"].transform("sum")
     table = table[table["weight"] > 0].sort_values("weight", ascending=False, kind="stable")
     before = table.groupby(keys, sort=False)["weight"].cumsum() - table["weight"]
     left = np.clip((table["left"] - before).to_numpy(), 0.0, table["weight"].to_numpy())
-    kept = left > RETRACTED
-    return table["row"].to_numpy()[kept], table["column"].to_numpy()[kept], left[kept]
+    kept = table[left > RETRACTED]
+    return kept["row"].to_numpy(), kept["column"].to_numpy(), left[left > RETRACTED], kept["who"].to_numpy()
 
 
 # --------------------------------------------------------------------------------------------------- sums of squares
