@@ -235,3 +235,33 @@ def test_quality_comes_from_held_out_votes_or_from_others(crowd):
         assert 0.5 < found.accuracy.value <= 1
     with pytest.raises(InputError, match="items by classes"):
         est.quality(further[:, :2])
+
+
+@pytest.mark.parametrize("model", ["consistency", "confusion"])
+def test_quality_sees_the_noise_of_votes_behind_weights(crowd, model):
+    """Weighted votes are no whole votes; those of trusted annotators still show how often two people differ."""
+    found = fitted(crowd, annotator_model=model).quality(random_state=0)
+    plain = fitted(crowd, annotator_model="none").quality(random_state=0)
+    assert found.n_repeated > 20
+    assert found.noise.value < plain.noise.value  # the spammer's votes made much of it
+    assert found.rmse.lower <= found.rmse.value <= found.rmse.upper
+
+
+def test_calibrated_intervals_do_not_take_soft_votes_for_proof(crowd):
+    """Confusion votes repeat what neighbours say; the width is that of the votes as cast."""
+    soft = fitted(crowd, annotator_model="confusion")
+    named = fitted(crowd, annotator_model="consistency")
+    width = [np.mean(np.subtract(*est.predict_interval(method="calibrated")[::-1])) for est in (soft, named)]
+    assert width[0] > 0.8 * width[1]
+
+
+def test_wilson_contains_the_soft_label_also_with_a_strong_prior(crowd):
+    """The prior is no vote, so the interval alone would miss it."""
+    X, _, rows, labels, _ = crowd
+    prior = np.full(N_CLASSES, 0.1 / (N_CLASSES - 1))
+    prior[0] = 0.9
+    est = ProbabilisticLabelSpreading(n_neighbors=10, prior=prior, prior_strength=5.0)
+    est.fit(X, Votes.from_pairs(rows, labels))
+    lower, upper = est.predict_interval()
+    p = est.predict_proba()
+    assert ((lower <= p) & (p <= upper)).all()

@@ -14,7 +14,16 @@ from softspread.live import SpreadState
 from softspread.metrics import rmse
 from softspread.queries import choose_items
 from softspread.spreading import Diffusion, soft_labels
-from softspread.tuning import choose_parameters, hold_out, leave_one_out_masses, masses, own_reach, own_votes, tune
+from softspread.tuning import (
+    choose_parameters,
+    choosing,
+    hold_out,
+    leave_one_out_masses,
+    masses,
+    own_reach,
+    own_votes,
+    tune,
+)
 from softspread.tuning.graphs import Graphs
 from softspread.tuning.scores import LOG_FLOOR, NOISE_GUESS, BrierScore, log_scores, pooled_noise
 from softspread.votes import VoteTable
@@ -583,3 +592,19 @@ def test_a_shuffled_prior_does_not_hurt(cifar10h):
     misled = choose_parameters(graph, votes, 10, prior=shuffled, strengths=tuning.PRIOR_STRENGTHS)
     without_prior = real_error(graph, votes, truth, alone, np.full(truth.shape, 0.1))
     assert real_error(graph, votes, truth, misled, shuffled) <= 1.02 * without_prior
+
+
+def test_alphas_that_would_take_minutes_are_not_tried(monkeypatch):
+    """The work of a sample decides, the same on every machine, and the result says so."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1], 1500)
+    graph = knn_graph(rng.normal(size=(3000, 2)) + 8 * truth[:, None], n_neighbors=10)
+    rows = rng.integers(0, 3000, 300)
+    votes = VoteTable(rows, truth[rows], np.ones(300))
+    free = choose_parameters(graph, votes, 2, alphas=[0.9, 0.99])
+    assert {point.alpha for point in free.tuning.points} == {0.9, 0.99}
+    assert "not tried" not in free.tuning.how
+    monkeypatch.setattr(choosing, "LARGEST_WORK", 1.0)
+    bound = choose_parameters(graph, votes, 2, alphas=[0.9, 0.99])
+    assert bound.alpha == 0.9
+    assert "alpha 0.99 and above were not tried" in bound.tuning.how

@@ -237,7 +237,12 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         level = checks.between_0_and_1("confidence_level", confidence_level)
         checks.choice("method", method, ("wilson", "wilson_floor"))
         mass = self.predict_freq(X)
-        return wilson(mass, level, mass.shape[1] if simultaneous else 1, rounded=method == "wilson_floor")
+        n_together = mass.shape[1] if simultaneous else 1
+        if method == "wilson_floor":
+            return wilson(mass, level, n_together, rounded=True)
+        lower, upper = wilson(mass, level, n_together)
+        p = self.predict_proba(X)  # a strong prior moves it out of an interval that knows votes only
+        return np.minimum(lower, p), np.maximum(upper, p)
 
     @property
     def label_distributions_(self) -> FloatArray:

@@ -288,14 +288,26 @@ class ProbabilisticLabelSpreading(VotesEstimator):
     def _calibrated_fit(self) -> CalibratedFit:
         if self._calibration is None:
             self.refine()
+            state = self._state_of_cast_votes()
             self._calibration = fit_calibrated(
-                self._state.diffusion,
-                self._counted_votes,
-                self._mass(),
+                state.diffusion,
+                state.votes,
+                np.asarray(self.graph_.to_user_order(state.mass())),
                 prior=None if self.prior is None else self.prior_,
                 weights_are_counts=self._weights_are_counts(),
             )
         return self._calibration
+
+    def _state_of_cast_votes(self) -> SpreadState:
+        """The state, but with the classes that annotators named where votes became soft.
+
+        A soft vote already carries its neighbours' opinion, so it cannot tell how far they are to be trusted.
+        """
+        if self._weighting is None or self._weighting.fit.soft_votes is None:
+            return self._state
+        named = SpreadState(self._state.diffusion, self._weighting.weigh(self.votes_), len(self.classes_))
+        named.solve()
+        return named
 
     def _weights_are_counts(self) -> bool:
         """Whole weights without names are tables of counts; a named vote of weight 3 is one heavy vote."""
@@ -383,7 +395,12 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         rng = checks.generator(self.random_state if random_state is None else random_state)
         if counts is None:
             return held_out_quality(
-                self._state, self.prior_, self._prior_strength(), confidence_level=confidence_level, rng=rng
+                self._state_of_cast_votes(),
+                self.prior_,
+                self._prior_strength(),
+                cast=None if self._weighting is None else self._weighting.trusted(self.votes_),
+                confidence_level=confidence_level,
+                rng=rng,
             )
         table = np.asarray(counts)
         if table.shape != (self.n_items_, len(self.classes_)):

@@ -195,6 +195,7 @@ def held_out_quality(
     prior: FloatArray,
     prior_strength: float,
     *,
+    cast: VoteTable | None = None,
     confidence_level: float = 0.9,
     rng: np.random.Generator | None = None,
     n_bootstrap: int = N_BOOTSTRAP,
@@ -208,6 +209,8 @@ def held_out_quality(
     ----------
     state : the fitted state, refined
     prior : (n, n_classes), in the user's order
+    cast : the votes before annotators were weighted, of those who can be trusted: they tell the noise of votes, which
+        weights hide; None where all votes count as they were cast
     """
     level = checks.between_0_and_1("confidence_level", confidence_level)
     rng = np.random.default_rng() if rng is None else rng
@@ -219,8 +222,9 @@ def held_out_quality(
     reach, at = own_reach(state.diffusion, inner), held.position
     left = state.mass(inner)[at] - held.removed.toarray() * reach[at][:, None]
     p = soft_labels(left, prior[held.voted][at], prior_strength)
-    whole = np.round(held.own)
-    whole[(np.abs(whole - held.own) > ROW_SUM).any(axis=1)] = 0.0  # soft votes say nothing about the noise of votes
+    own = held.own if cast is None else cast.counts(n, state.n_classes)[held.voted]
+    whole = np.round(own)
+    whole[(np.abs(whole - own) > ROW_SUM).any(axis=1)] = 0.0  # soft votes say nothing about the noise of votes
     trials = _Trials(p, held.judged.toarray(), held.shares, at, whole)
     return _estimate(trials, "held out", level, rng, checks.count("n_bootstrap", n_bootstrap, smallest=20))
 

@@ -30,6 +30,7 @@ from softspread.tuning import (
 )
 from softspread.votes import VoteTable
 
+TRUSTED_WEIGHT = 0.25  # a consistency of one half
 ANNOTATOR_MODELS = ("auto", "none", "consistency", "confusion")
 
 
@@ -176,15 +177,27 @@ class Weighting:
             keys = zip(votes.rows.tolist(), votes.columns.tolist(), votes.annotators.tolist(), strict=True)
             self._soft = dict(zip(keys, fit.soft_votes, strict=True))
 
+    def weigh(self, votes: VoteTable) -> VoteTable:
+        """The same votes with their annotators' weights, for the classes they name."""
+        weights = votes.weights * self.fit.weights_for(votes.annotators, len(votes))
+        return VoteTable(votes.rows, votes.columns, weights, votes.annotators)
+
+    def trusted(self, votes: VoteTable) -> VoteTable:
+        """The votes of those who mostly vote with the crowd, as they were cast."""
+        kept = self.fit.weights_for(votes.annotators, len(votes)) >= TRUSTED_WEIGHT
+        names = None if votes.annotators is None else votes.annotators[kept]
+        return VoteTable(votes.rows[kept], votes.columns[kept], votes.weights[kept], names)
+
     def apply(self, votes: VoteTable) -> VoteTable:
         """The same votes as they count; one that stands for several classes becomes several.
 
         A vote of an annotator for an item and a class seen in the fit counts as it did there, so that taking it back
         leaves nothing; any other counts for the class it names, with its annotator's weight.
         """
-        weights = votes.weights * self.fit.weights_for(votes.annotators, len(votes))
+        weighed = self.weigh(votes)
         if not self._soft or votes.annotators is None:
-            return VoteTable(votes.rows, votes.columns, weights, votes.annotators)
+            return weighed
+        weights = weighed.weights
         which, columns, parts = [], [], []
         keys = zip(votes.rows.tolist(), votes.columns.tolist(), votes.annotators.tolist(), strict=True)
         for number, key in enumerate(keys):

@@ -121,10 +121,16 @@ class ScaleFinder:
             self._sample = rows, self._local_solves(rows, self.delta)
         return self._sample
 
+    def rows_per_scale(self) -> float:
+        """How many rows of the graph the solve for one scale takes, on average over a fixed sample."""
+        if self.exact:
+            return 0.0
+        rows, solved = self._solved_sample()
+        return float(solved[:, 3].mean()) if len(rows) else 0.0
+
     def _is_local(self) -> bool:
         """Whether profiles stay in a small part of the graph."""
-        rows, solved = self._solved_sample()
-        return len(rows) == 0 or bool(solved[:, 3].mean() <= LOCAL_SHARE * self.graph.n_items)
+        return self.rows_per_scale() <= LOCAL_SHARE * self.graph.n_items
 
     def _calibrate(self) -> tuple[float, float]:
         """The multiple k in r.M r = k |r|^2, median over a fixed sample, and the largest error it leaves there."""

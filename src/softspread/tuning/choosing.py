@@ -19,7 +19,7 @@ from softspread.graph.operator import Graph
 from softspread.spreading import Diffusion
 from softspread.tuning.graphs import DEFAULT_NEIGHBORS, Graphs, Spreading
 from softspread.tuning.held_out import ENOUGH_VOTES, OwnVotes, hold_out, own_votes
-from softspread.tuning.masses import LARGEST_DELTA, NOISE_SHARE, SMALLEST_DELTA, Mass, spread_votes
+from softspread.tuning.masses import COSTLY_ALPHA, LARGEST_DELTA, NOISE_SHARE, SMALLEST_DELTA, Mass, spread_votes
 from softspread.tuning.results import Choice, Tuning, TuningPoint
 from softspread.tuning.scores import LIKELIHOOD, SCORES, BrierScore, Judge, LogScore, standard_error
 from softspread.votes import VoteTable
@@ -35,6 +35,9 @@ FIRM_REPEATS = 40  # so many second votes tell the noise of votes well enough, s
 BLIND_SHARE = 0.2  # of all items: where more have votes of their own, and few a second one, we warn
 CLEAR_RISE = 2.0  # standard errors of a paired difference: beyond, the search turns back after one step
 PATIENCE = 2  # steps uphill before the search turns back
+LARGEST_WORK = (
+    1e9  # rows of local solves / sqrt(1 - alpha), as solves near 1 take more steps: about a minute on two cores
+)
 ALMOST_ONE = 1e-6  # smallest 1 - alpha in an estimate of evidence
 
 
@@ -117,6 +120,8 @@ def choose_parameters(
     points, best = search.points(strengths)
     noise = judge.vote_noise if isinstance(judge, BrierScore) else None
     words = _in_words(own, best, len(points), score, noise)
+    if search.too_costly is not None:
+        words += f" alpha {search.too_costly:g} and above were not tried: their scales take minutes with so many voted items."
     tuning = Tuning(best, points, score, words, used_truth=False, n_repeats=own.n_repeats, vote_noise=noise)
     return Choice(graphs.build(number), alpha, float(best.prior_strength or 0.0), tuning)
 
@@ -171,6 +176,7 @@ class _Search:
     def __init__(self, judge: Judge, own: OwnVotes, penalties: FloatArray, how: Spreading) -> None:
         self.judge, self.own, self.penalties, self.how = judge, own, penalties, how
         self._tried: dict[_Key, int | None] = {}  # n_neighbors of the graph
+        self.too_costly: float | None = None  # the alpha that was not tried because a fit with it would take too long
 
     def walk(self, number: int, graph: Graph, alphas: Sequence[float], start: float) -> None:
         """Evaluate alphas from the start outwards, each way until the score has turned."""
@@ -181,12 +187,22 @@ class _Search:
         for way in (ordered[first + 1 :], ordered[:first][::-1]):
             uphill, last = 0, middle
             for alpha in way:
+                if not self._affordable(graph, alpha):
+                    self.too_costly = alpha
+                    break
                 last, key = self._spread(number, graph, alpha, last), (number, alpha)
                 best = min(mine, key=self._objective)
                 mine.append(key)
                 uphill = uphill + 1 if self._objective(key) >= self._objective(best) else 0
                 if uphill >= PATIENCE or (uphill and self._rises_clearly(key, best)):
                     break
+
+    def _affordable(self, graph: Graph, alpha: float) -> bool:
+        """Whether the scales of all voted items could be found in about a minute, judged by the work of a sample."""
+        if alpha < COSTLY_ALPHA or self.how.scaling == "none":
+            return True
+        finder = Diffusion(graph, alpha, scaling=self.how.scaling, n_jobs=self.how.n_jobs).finder
+        return len(self.own.voted) * finder.rows_per_scale() <= LARGEST_WORK * (1 - alpha) ** 0.5
 
     def _spread(self, number: int, graph: Graph, alpha: float, before: Mass | None) -> Mass:
         how, own = self.how, self.own
