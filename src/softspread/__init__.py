@@ -19,6 +19,10 @@ _HOMES = {
     "knn_graph": "graph",
     "epsilon_graph": "graph",
     "affinity_graph": "graph",
+    "embed": "embedding.embed",
+    "zero_shot": "embedding.zero_shot",
+    "compare_spaces": "embedding.check",
+    "Embedding": "embedding.result",
     "save": "storage",
     "load": "storage",
     "metrics": "metrics",
@@ -51,6 +55,10 @@ if TYPE_CHECKING:
     from softspread.baselines import GaussianKernelRegression as GaussianKernelRegression
     from softspread.baselines import KNeighborsVotes as KNeighborsVotes
     from softspread.baselines import VoteHistogram as VoteHistogram
+    from softspread.embedding.check import compare_spaces as compare_spaces
+    from softspread.embedding.embed import embed as embed
+    from softspread.embedding.result import Embedding as Embedding
+    from softspread.embedding.zero_shot import zero_shot as zero_shot
     from softspread.errors import ConvergenceError as ConvergenceError
     from softspread.errors import InputError as InputError
     from softspread.errors import MissingExtraError as MissingExtraError

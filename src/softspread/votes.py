@@ -268,7 +268,7 @@ def _grown(old: AnyArray, new: AnyArray, room: int, memory: AnyArray | None = No
 def has_vote(labels: AnyArray) -> BoolArray:
     """Where a label is one: not None, NaN or -1."""
     if labels.dtype.kind in "iuf":
-        return np.asarray(~(np.isnan(labels) if labels.dtype.kind == "f" else False) & (labels != -1))
+        return np.asarray(~pd.isna(labels) & (labels != -1))
     unlabeled = [not isinstance(label, str) and (pd.isna(label) or label == -1) for label in labels]
     return ~np.array(unlabeled, dtype=bool)
 

@@ -35,9 +35,7 @@ FIRM_REPEATS = 40  # so many second votes tell the noise of votes well enough, s
 BLIND_SHARE = 0.2  # of all items: where more have votes of their own, and few a second one, we warn
 CLEAR_RISE = 2.0  # standard errors of a paired difference: beyond, the search turns back after one step
 PATIENCE = 2  # steps uphill before the search turns back
-LARGEST_WORK = (
-    1e9  # rows of local solves / sqrt(1 - alpha), as solves near 1 take more steps: about a minute on two cores
-)
+LARGEST_WORK = 5e8  # rows of local solves / sqrt(1 - alpha), which grow near 1: about a minute on two cores
 ALMOST_ONE = 1e-6  # smallest 1 - alpha in an estimate of evidence
 
 
@@ -121,7 +119,7 @@ def choose_parameters(
     noise = judge.vote_noise if isinstance(judge, BrierScore) else None
     words = _in_words(own, best, len(points), score, noise)
     if search.too_costly is not None:
-        words += f" alpha {search.too_costly:g} and above were not tried: their scales take minutes with so many voted items."
+        words += f" alpha {search.too_costly:g} and above were not tried: for so many items their scales take minutes."
     tuning = Tuning(best, points, score, words, used_truth=False, n_repeats=own.n_repeats, vote_noise=noise)
     return Choice(graphs.build(number), alpha, float(best.prior_strength or 0.0), tuning)
 

@@ -1,0 +1,124 @@
+"""A prior from the names of the classes alone: how well each image fits a sentence about each class.
+
+    p[i, c] = softmax over c of  t cos(image_i, text_c),   text_c of "an image of a {class}",  t the model's temperature
+
+The paper's zero-shot baseline, and by ``prior=`` pseudo-votes for the estimator.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from softspread import checks
+from softspread.data import AnyArray, FloatArray
+from softspread.embedding.embed import BATCH_SIZE, EncodedItems, EncodingOptions, encode, unit_length
+from softspread.embedding.encoders import Encoder
+from softspread.errors import InputError
+
+PLACE = "{class}"
+TEMPLATES = {
+    "default": "an image of a {class}",
+    "emnist-digits": "A black and white image of the handwritten digit {class}",
+    "mtsd": "an image of a street sign in the shape of a {class}",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ZeroShot:
+    """Class probabilities from class names."""
+
+    item_ids: AnyArray  # (n,)
+    classes: AnyArray  # (n_classes,)
+    p: FloatArray  # (n, n_classes), rows sum to 1
+
+    def to_frame(self) -> pd.DataFrame:
+        """Columns item, p_<class>..."""
+        columns = {f"p_{name}": self.p[:, place] for place, name in enumerate(self.classes)}
+        return pd.DataFrame({"item": self.item_ids, **columns})
+
+
+def zero_shot(
+    source: Any,
+    classes: Sequence[Any],
+    *,
+    template: str | Sequence[str] = "default",
+    encoder: str | Path = "clip",
+    column: str | None = None,
+    id_column: str | None = None,
+    root: str | Path | None = None,
+    batch_size: int = BATCH_SIZE,
+    device: str = "auto",
+    half: bool | None = None,
+    skip_corrupt: bool = False,
+    cache: str | Path | None = None,
+    download: bool = False,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> FloatArray:
+    """Class probabilities of images from class names, for ``prior=`` of the estimator.
+
+    Parameters
+    ----------
+    source, column, id_column, root : the images, as in :func:`~softspread.embedding.embed.embed`, in the same order
+    classes : (n_classes,) names, in the order of the estimator's classes
+    template : a sentence with {class} in it, a name of one ("default", "emnist-digits", "mtsd"), or several sentences,
+        whose directions are averaged
+    encoder : a model of images and text: "clip", its like by name, or a folder
+    batch_size, device, half, skip_corrupt, cache, download, n_jobs, verbose : as in
+        :func:`~softspread.embedding.embed.embed`
+
+    Returns
+    -------
+    p : (n, n_classes), rows sum to 1
+    """
+    options = EncodingOptions(
+        batch_size=checks.count("batch_size", batch_size, 1),
+        device=device,
+        half=half,
+        skip_corrupt=skip_corrupt,
+        cache=None if cache is None else Path(cache),
+        download=download,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
+    prompts(classes, template)  # wrong sentences are refused before hours of encoding
+    encoded = encode(source, encoder, options, column=column, id_column=id_column, root=root)
+    return zero_shot_of(encoded, classes, template).p
+
+
+def zero_shot_of(encoded: EncodedItems, classes: Sequence[Any], template: str | Sequence[str] = "default") -> ZeroShot:
+    """The same from features that are there already."""
+    if encoded.items.kind != "image":
+        raise InputError("zero-shot needs images; got text or features.")
+    names = checks.class_names(classes)
+    temperature = temperature_of(encoded.encoder)
+    texts = prompts(classes, template)
+    directions = unit_length(np.stack([unit_length(encoded.encoder.encode_texts(row)).mean(axis=0) for row in texts]))
+    scores = temperature * (unit_length(encoded.F).astype(np.float64) @ directions.T.astype(np.float64))
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return ZeroShot(encoded.ids, names, np.asarray(p / p.sum(axis=1, keepdims=True)))
+
+
+def temperature_of(encoder: Encoder) -> float:
+    """What the encoder multiplies cosines by; refuses encoders that do not join images and text."""
+    temperature = getattr(encoder, "temperature", None)
+    if temperature is None:
+        raise InputError(f"zero-shot needs a model of images and text such as 'clip', got {encoder.name!r}.")
+    return float(temperature)
+
+
+def prompts(classes: Sequence[Any], template: str | Sequence[str]) -> list[list[str]]:
+    """One list of sentences per class."""
+    given = [template] if isinstance(template, str) else list(template)
+    sentences = [TEMPLATES.get(sentence, sentence) for sentence in given]
+    for sentence in sentences:
+        if PLACE not in sentence:
+            raise InputError(f"a template must hold {PLACE}, or be one of {', '.join(TEMPLATES)}, got {sentence!r}.")
+    names = checks.class_names(classes)
+    if len(names) < 2 or not sentences:
+        raise InputError(f"zero-shot needs at least 2 classes and a template, got {len(names)} and {len(sentences)}.")
+    return [[sentence.replace(PLACE, str(name)) for sentence in sentences] for name in names]

@@ -1,0 +1,296 @@
+"""Real loading code on tiny models: shapes, pooling, batching, errors."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from softspread.embedding.embed import EncodingOptions, embed, encode
+from softspread.embedding.encoders import KNOWN, find_encoder, find_model, how_to_get
+from softspread.embedding.images import Preparation, prepare
+from softspread.errors import InputError
+
+KINDS = ["clip", "vit", "dinov2", "resnet"]
+
+
+def raw(source, encoder, **options):
+    return embed(source, encoder=str(encoder), reduce="none", **options)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_image_model_gives_one_finite_row_an_image(kind, image_models, pictures):
+    """A folder of each architecture loads and encodes."""
+    folder, n_features = image_models[kind]
+    space = raw(pictures, folder)
+    assert space.X.shape == (len(pictures), n_features)
+    assert space.X.dtype == np.float32
+    assert np.isfinite(space.X).all()
+    assert np.linalg.norm(space.X - space.X.mean(axis=0), axis=1).min() > 1e-6  # different images, different rows
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_size_of_a_batch_changes_nothing(kind, image_models, pictures):
+    """One image at a time and all at once agree."""
+    folder, _ = image_models[kind]
+    assert_allclose(raw(pictures, folder, batch_size=1).X, raw(pictures, folder, batch_size=32).X, rtol=0, atol=1e-5)
+
+
+def test_batches_side_by_side_change_nothing_and_threads_are_put_back(torch, clip_folder, pictures):
+    """One thread or four: the same features; torch's number of threads is as before."""
+    before = torch.get_num_threads()
+    one, four = (raw(pictures, clip_folder, batch_size=3, n_jobs=n_jobs).X for n_jobs in (1, 4))
+    assert (one == four).all()
+    assert torch.get_num_threads() == before
+    with pytest.raises(InputError):
+        raw([*pictures, np.full((4, 4), np.nan)], clip_folder)
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_runs_agree_bit_by_bit(kind, image_models, pictures):
+    """The model is in evaluation mode and nothing is drawn."""
+    folder, _ = image_models[kind]
+    assert (raw(pictures, folder).X == raw(pictures, folder).X).all()
+
+
+def test_clip_features_are_the_models_own(torch, clip_folder, pictures):
+    """Our pixels through transformers' own call give our features."""
+    from transformers import CLIPModel
+
+    encoder = find_encoder(str(clip_folder))
+    model = CLIPModel.from_pretrained(clip_folder).eval()
+    pixels = np.stack([prepare(picture, encoder.preparation, encoder.resize) for picture in pictures])
+    with torch.inference_mode():
+        values = torch.from_numpy(encoder.preparation.normalize(pixels))
+        found = model.visual_projection(model.vision_model(pixel_values=values).pooler_output).numpy()
+    assert_allclose(raw(pictures, clip_folder).X, found, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("resample", [2, 3])
+@pytest.mark.parametrize("edge", [None, 32])
+def test_resizing_by_torch_is_resizing_by_pillow(resample, edge, clip_folder):
+    """Up, down, squeezed and cropped: one shade apart at most, in pure noise a few."""
+    encoder = find_encoder(str(clip_folder))
+    wanted = Preparation(32, 32, shortest_edge=edge, resample=resample)
+    rng = np.random.default_rng(0)
+    for shape in ((300, 200, 3), (20, 30, 3), (33, 32, 3), (500, 4, 3)):
+        noise = rng.integers(0, 256, size=shape, dtype=np.uint8)
+        soft = np.add.outer(np.linspace(0, 200, shape[0]), np.linspace(0, 55, shape[1])).astype(np.uint8)
+        for image, most in ((noise, 3), (soft, 1)):
+            apart = prepare(image, wanted, encoder.resize).astype(int) - prepare(image, wanted)
+            assert np.abs(apart).max() <= most
+
+
+def test_a_class_token_is_used_where_there_is_one(torch, image_models, pictures):
+    """ViT answers with its class token, whose pooler our weights do not even have."""
+    from transformers import ViTForImageClassification
+
+    folder, _ = image_models["vit"]
+    encoder = find_encoder(str(folder))
+    model = ViTForImageClassification.from_pretrained(folder).eval().vit
+    pixels = np.stack([prepare(picture, encoder.preparation, encoder.resize) for picture in pictures[:4]])
+    with torch.inference_mode():
+        states = model(pixel_values=torch.from_numpy(encoder.preparation.normalize(pixels))).last_hidden_state
+    assert_allclose(raw(pictures[:4], folder).X, states[:, 0].numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_a_sentence_is_the_mean_of_its_tokens_at_length_1(torch, sentence_folder):
+    """Padding does not count: alone or beside a longer text, the same vector."""
+    texts = ["a red car", "a cat .", "an image of a blue ship and a red dog", "dog"]
+    space = raw(texts, sentence_folder, batch_size=4)
+    assert_allclose(np.linalg.norm(space.X, axis=1), 1, atol=1e-5)
+    assert_allclose(space.X, raw(texts, sentence_folder, batch_size=1).X, rtol=0, atol=1e-5)
+
+    from transformers import AutoTokenizer, BertModel
+
+    tokens = AutoTokenizer.from_pretrained(sentence_folder)(texts[0], return_tensors="pt")
+    with torch.inference_mode():
+        states = BertModel.from_pretrained(sentence_folder).eval()(**tokens).last_hidden_state[0].mean(0).numpy()
+    assert_allclose(space.X[0], states / np.linalg.norm(states), atol=1e-5)
+
+
+def test_pooling_and_scaling_follow_the_folder(sentence_folder, tmp_path):
+    """A sentence encoder that pools by its first token and does not normalise is obeyed."""
+    folder = tmp_path / "other"
+    shutil.copytree(sentence_folder, folder)
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": True}))
+    (folder / "modules.json").write_text(json.dumps([{"type": "models.Transformer"}]))
+    mean, first = raw(["a cat"], sentence_folder).X, raw(["a cat"], folder).X
+    assert abs(np.linalg.norm(first) - 1) > 1e-3
+    assert np.abs(first / np.linalg.norm(first) - mean).max() > 1e-3
+
+
+def test_a_text_longer_than_the_model_is_cut(sentence_folder):
+    """No crash beyond the last position: words after the limit do not count."""
+    long = " ".join(["cat dog"] * 50)
+    assert_allclose(raw([long], sentence_folder).X, raw([long + " ship"], sentence_folder).X, atol=1e-6)
+
+
+def test_siglip_sees_texts_as_long_as_in_training(torch, tmp_path, write_model, write_tokenizer):
+    """It was trained on padded texts and reads its answer from the last position."""
+    from transformers import SiglipConfig, SiglipModel
+
+    small = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    text = small | {"vocab_size": 15, "max_position_embeddings": 10, "pad_token_id": 0, "projection_size": 16}
+    model = SiglipModel(SiglipConfig(text_config=text, vision_config=small | {"image_size": 32, "patch_size": 8}))
+    square = {"size": {"height": 32, "width": 32}, "image_mean": [0.5] * 3, "image_std": [0.5] * 3}
+    folder = write_model(tmp_path, model, square)
+    write_tokenizer(folder, 10)
+    encoder = find_encoder(str(folder))
+    seen = []
+    encoder._model.text_model.embeddings.register_forward_hook(lambda module, given, out: seen.append(out.shape[1]))
+    assert encoder.encode_texts(["a cat"]).shape == (1, 16)
+    assert seen == [10]
+    assert encoder.encode_images(np.zeros((2, 3, 32, 32), dtype=np.uint8)).shape == (2, 16)
+
+
+def test_clip_takes_a_column_of_text_too(clip_folder):
+    """A column named text goes through the text side."""
+    import pandas as pd
+
+    space = raw(pd.DataFrame({"text": ["a cat", "a dog"], "item": ["x", "y"]}), clip_folder)
+    assert space.how["kind"] == "text"
+    assert space.item_ids.tolist() == ["x", "y"]
+
+
+def test_a_model_without_its_tokenizer_is_refused(clip_folder, tmp_path):
+    """Rather than text cut up by a made-up one."""
+    shutil.copytree(clip_folder, tmp_path / "mute", ignore=shutil.ignore_patterns("tokenizer*"))
+    with pytest.raises(InputError, match=r"no tokenizer \(tokenizer\.json"):
+        find_encoder(str(tmp_path / "mute")).encode_texts(["a cat"])
+
+
+def test_weights_that_lack_a_layer_are_refused(torch, image_models, tmp_path):
+    """A model that would be filled up with random numbers is an error, not an embedding."""
+    from safetensors.torch import load_file, save_file
+
+    folder = tmp_path / "cut"
+    shutil.copytree(image_models["dinov2"][0], folder)
+    weights = load_file(folder / "model.safetensors")
+    lost = next(name for name in weights if "attention" in name)
+    save_file({k: v for k, v in weights.items() if k != lost}, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(InputError, match="lack 1 part"):
+        find_encoder(str(folder))
+
+
+def test_a_damaged_weight_file_is_explained(torch, image_models, tmp_path):
+    """Half a download is not a traceback."""
+    folder = tmp_path / "cut"
+    shutil.copytree(image_models["vit"][0], folder)
+    whole = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match="cannot load the model"):
+        find_encoder(str(folder))
+
+
+@pytest.mark.parametrize("name", [*KNOWN, "someone/some-model"])
+def test_a_model_that_is_not_here_says_how_to_get_it(name, tmp_path, monkeypatch):
+    """Offline, without weights: which model, which command, where to put it; nothing is tried over the network."""
+    pytest.importorskip("huggingface_hub", reason="needs softspread[embed]")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("went to the network"))
+    with pytest.raises(InputError) as caught:
+        find_model(name, download=False)
+    for part in (f"download {KNOWN.get(name, name)}", "--download", "HF_HOME", "--local-dir", "pixels"):
+        assert part in str(caught.value)
+
+
+def test_a_failed_download_says_so_and_how_to_go_on(tmp_path, monkeypatch):
+    """With download=True but no network the reason comes first, the way out after it."""
+    hub = pytest.importorskip("huggingface_hub", reason="needs softspread[embed]")
+
+    def offline(name, **options):
+        if options.get("local_files_only"):
+            raise hub.errors.LocalEntryNotFoundError("not here")
+        raise ConnectionError("no route to host")
+
+    monkeypatch.setattr(hub, "snapshot_download", offline)
+    with pytest.raises(InputError, match=r"could not download .*no route to host.*--local-dir"):
+        find_model("clip", download=True)
+
+
+def test_a_download_is_used_when_it_brings_weights(image_models, monkeypatch):
+    """Asked to, the hub's folder is taken; an old repository without safetensors gets a second request."""
+    hub = pytest.importorskip("huggingface_hub", reason="needs softspread[embed]")
+    asked = []
+
+    def serve(name, **options):
+        if options.get("local_files_only"):
+            raise hub.errors.LocalEntryNotFoundError("not here")
+        asked.append(options["allow_patterns"])
+        return str(image_models["vit"][0])
+
+    monkeypatch.setattr(hub, "snapshot_download", serve)
+    assert find_model("vit", download=True) == image_models["vit"][0]
+    assert "*.safetensors" in asked[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "part"), [("clipp", "is unknown"), ("./nowhere", "is unknown"), ("pixels:x", "pixels:28")]
+)
+def test_an_unknown_encoder_lists_what_there_is(name, part):
+    """A typo costs one line."""
+    with pytest.raises(InputError, match=part):
+        find_encoder(name)
+
+
+def test_a_folder_without_a_model_or_weights_is_refused(tmp_path):
+    """An empty folder, then one with settings only."""
+    with pytest.raises(InputError, match=r"no config\.json"):
+        find_model(str(tmp_path), download=False)
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(InputError, match="no weights"):
+        find_model(str(tmp_path), download=False)
+
+
+def test_half_precision_and_devices_are_checked(torch, clip_folder, pictures):
+    """Half precision off CUDA and devices that are not there are refused with the way out."""
+    if torch.cuda.is_available():
+        pytest.skip("this machine has CUDA")
+    with pytest.raises(InputError, match="half precision is for CUDA"):
+        raw(pictures, clip_folder, half=True)
+    with pytest.raises(InputError, match="not available"):
+        raw(pictures, clip_folder, device="cuda")
+    with pytest.raises(InputError, match="unknown"):
+        raw(pictures, clip_folder, device="toaster")
+    assert raw(pictures[:2], clip_folder, device="cpu").how["encoder_settings"]["half"] is False
+
+
+def test_values_that_are_not_finite_are_not_passed_on(pictures, monkeypatch):
+    """An encoder that overflows is reported with the item."""
+    from softspread.embedding.encoders import PixelsEncoder
+
+    monkeypatch.setattr(PixelsEncoder, "encode_images", lambda self, pixels: np.full((len(pixels), 2), np.nan, "f4"))
+    with pytest.raises(InputError, match=r"not finite for 20 items.*--no-half"):
+        raw(pictures, "pixels")
+
+
+def test_pixels_are_the_image_itself():
+    """An image of the wanted size comes out as its own bytes over 255."""
+    images = np.random.default_rng(0).integers(0, 256, size=(5, 8, 8, 3), dtype=np.uint8)
+    assert_allclose(raw(images, "pixels:8").X, images.reshape(5, -1) / 255, rtol=1e-6)
+
+
+def test_features_that_exist_pass_through():
+    """Encoder none takes numbers as they are."""
+    F = np.random.default_rng(0).normal(size=(12, 4))
+    encoded = encode(F, "none", EncodingOptions())
+    assert_allclose(encoded.F, F, rtol=1e-6)
+
+
+def test_text_and_images_are_not_mixed_up(sentence_folder, image_models, pictures, tmp_path):
+    """Each kind of encoder says what it takes."""
+    with pytest.raises(InputError, match="takes text"):
+        raw(pictures, sentence_folder)
+    with pytest.raises(InputError, match="takes text"):
+        raw(tmp_path, sentence_folder)
+    encoder = find_encoder(str(image_models["vit"][0]))
+    with pytest.raises(InputError, match="takes images"):
+        encoder.encode_texts(["a cat"])
+
+
+def test_the_way_to_get_a_model_names_it():
+    """The text is about one model."""
+    assert "owner/name" in how_to_get("owner/name")
