@@ -216,6 +216,7 @@ def test_later_changes_of_the_callers_arrays_do_not_change_votes():
 
 def test_has_vote_reads_every_kind_of_gap():
     """Gaps are found among numbers and among objects; the text '-1' is a class."""
+    assert has_vote(np.array([0, -1, 3])).dtype == bool
     assert has_vote(np.array([0, -1, 3])).tolist() == [True, False, True]
     assert has_vote(np.array([0.0, -1.0, np.nan])).tolist() == [True, False, False]
     assert has_vote(np.array(["-1", -1, None, np.nan, pd.NA, "a"], dtype=object)).tolist() == [
