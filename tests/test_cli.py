@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import typer
 from sklearn import datasets
 from typer.testing import CliRunner
 
@@ -48,11 +49,55 @@ def test_the_installed_command_answers_and_stays_light():
     assert subprocess.run(version, capture_output=True, text=True, check=True).stdout == f"softspread {__version__}\n"
 
 
-def test_help_of_demo_has_an_example():
-    """Whoever reads the help can type something that works."""
-    result = run("demo", "--help")
+COMMANDS = ["spread", "graph", "tune", "query", "quality", "plan", "explain", "export", "bench", "demo"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_every_command_has_an_example(name):
+    """Whoever reads the help can type something that works, and finds the options that all commands share."""
+    result = run(name, "--help")
     assert result.exit_code == 0
-    assert "Example: softspread demo" in result.output
+    assert f"Example: softspread {name}" in " ".join(result.output.split())
+    assert {"--json", "--quiet", "--seed", "--debug"} <= set(result.output.replace(",", " ").split())
+
+
+def test_help_lists_every_command():
+    """One line each, none cut off."""
+    result = run("--help")
+    listed = {line.split()[0] for line in result.output.split("Commands:")[1].splitlines() if line.strip()}
+    assert {*COMMANDS, "embed", "serve", "reproduce"} == listed
+    assert "..." not in result.output.split("Commands:")[1]
+    assert "--install-completion" in result.output
+
+
+FITTING = ["spread", "graph", "tune", "query", "quality", "explain"]
+
+
+@pytest.mark.parametrize("name", FITTING)
+def test_options_of_the_same_name_are_the_same_option(name):
+    """An option that two commands share reads the same, with the same short form."""
+    commands = typer.main.get_command(cli.app).commands
+    mine = {entry.name: entry for entry in commands[name].params}
+    for other in FITTING:
+        for entry in commands[other].params:
+            if entry.name in mine and entry.name not in ("out", "help"):
+                assert (entry.opts, entry.help) == (mine[entry.name].opts, mine[entry.name].help)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_can_be_shown(shell):
+    """The script for the shell names the program."""
+    code = "from softspread.cli import main; main()"
+    environment = {**os.environ, "_SOFTSPREAD_COMPLETE": f"source_{shell}"}
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.argv[0] = 'softspread'\n{code}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert "softspread" in done.stdout
+    assert "Traceback" not in done.stderr
 
 
 def test_demo_prints_the_table_and_writes_the_report(quick, tmp_path):

@@ -1,8 +1,7 @@
-"""The blocks of a report escape what they are given, and files appear whole or not at all."""
+"""The blocks of a report escape what they are given and draw what they count."""
 
 import base64
 import json
-import os
 import re
 from html.parser import HTMLParser
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 from softspread import report
-from softspread.errors import InputError, StoreError
+from softspread.errors import InputError
 
 NASTY = "</script><img src=x onerror='alert(1)'>&\""
 
@@ -34,6 +33,13 @@ def tiny_map(n=5, label="a"):
     return report.ItemMap(rng.normal(size=(n, 2)), [label, "b"], [view], marks={label: (0.0, 0.0)})
 
 
+def tiny_points(n=5, label="a"):
+    rng = np.random.default_rng(0)
+    places, ones = rng.normal(size=(n, 2)), np.ones(n, dtype=int)
+    p = rng.random(n)
+    return report.PointMap(places, [label, "b"], 0 * ones, p, ones, 1 - p, rng.random(n), p, ones, [label] * n)
+
+
 @pytest.mark.parametrize(
     "block",
     [
@@ -47,6 +53,10 @@ def tiny_map(n=5, label="a"):
         report.table([NASTY], [[report.Cell(NASTY, NASTY), report.Cell(NASTY, NASTY, best=True)]], NASTY),
         report.histograms({NASTY: np.ones(3)}, NASTY),
         report.item_map(tiny_map(label=NASTY), name="x"),
+        report.point_map(tiny_points(label=NASTY), name="x"),
+        report.share_histograms({NASTY: np.ones(3)}, NASTY),
+        report.curve({NASTY: [report.CurvePoint(0.5, 1.0)], "b": [report.CurvePoint(0.9, 2.0)]}, NASTY, NASTY),
+        report.table(["a"], [[report.Cell("a", color=NASTY)]]),
         report.embed_json("x", {NASTY: NASTY}),
         report.page(NASTY, footer=NASTY),
     ],
@@ -73,8 +83,28 @@ def test_histogram_bars_count_every_item():
     assert "nan" not in text
 
 
+def test_share_histograms_count_every_item():
+    """Values at both ends and outside are counted too."""
+    text = report.share_histograms({"a": np.array([-0.1, 0.0, 0.5, 1.0, 1.2])}, "x")
+    assert sum(map(int, re.findall(r": (\d+) items<", text))) == 5
+
+
+def test_a_curve_has_a_dot_for_each_point_and_marks_the_best():
+    """Higher scores stand higher; a missing error is no whisker."""
+    points = [report.CurvePoint(0.1, 2.0, np.nan), report.CurvePoint(0.9, 1.0, 0.1, best=True)]
+    text = report.curve({"": points}, "alpha", "score")
+    heights = [float(y) for y in re.findall(r"<circle[^>]*cy='([\d.]+)'", text)]
+    assert heights[0] < heights[1]
+    assert text.count("dot best") == 1
+    assert "nan" not in text
+    with pytest.raises(InputError, match="at least one point"):
+        report.curve({}, "alpha", "score")
+
+
 def test_histograms_need_values():
     """Nothing to show is an error, not an empty picture."""
+    with pytest.raises(InputError, match="at least one"):
+        report.share_histograms({}, "x")
     with pytest.raises(InputError, match="at least one"):
         report.histograms({}, "votes")
     with pytest.raises(InputError, match="at least one"):
@@ -114,34 +144,15 @@ def test_page_loads_nothing():
     assert "default-src 'none'" in text
 
 
-def test_write_text_replaces_a_file_and_leaves_nothing_else(tmp_path):
-    """The folder holds exactly the new file."""
-    target = tmp_path / "a.html"
-    target.write_text("old")
-    report.write_text(target, "new é")
-    assert target.read_text(encoding="utf-8") == "new é"
-    assert os.listdir(tmp_path) == ["a.html"]
+def test_dots_of_a_large_map_stay_inside_with_up_as_up():
+    """Outliers stop at the edge, coinciding items are drawn, larger y is higher on the page."""
+    points = tiny_points(50)
+    data = json.loads(re.search(r"id='points'>(.*)</script>$", report.point_map(points))[1])
+    xy = np.frombuffer(base64.b64decode(data["xy"]), dtype="<u2").reshape(-1, 2)
+    assert xy.min() > 0
+    assert (xy.max(axis=0) < data["plane"]).all()
+    assert xy[points.positions[:, 1].argmax(), 1] == xy[:, 1].min()
+    assert data["names"] == ["a"] * 50
+    from dataclasses import replace
 
-
-def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
-    """When the last step fails, the old file stands and no temporary one is left."""
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    target = tmp_path / "a.html"
-    target.write_text("old")
-    monkeypatch.setattr(report.os, "replace", full)
-    with pytest.raises(StoreError, match="No space left"):
-        report.write_text(target, "new")
-    assert target.read_text() == "old"
-    assert os.listdir(tmp_path) == ["a.html"]
-
-
-@pytest.mark.parametrize("name", ["", "missing/a.html", "file/a.html", "bad\0name"])
-def test_targets_that_cannot_be_written_are_refused(tmp_path, name):
-    """A folder, a folder that is not there, a file in place of a folder, an impossible name."""
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot write"):
-        report.check_target(tmp_path / name)
-    assert os.listdir(tmp_path) == ["file"]
+    assert "NaN" not in report.point_map(replace(points, positions=np.ones((50, 2))))

@@ -1,0 +1,95 @@
+"""The report of `spread --report`."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+from softspread.cli.jobs import Job, describe_graph
+from softspread.cli.runs import Run
+from softspread.errors import SoftspreadError
+from softspread.files import SoftLabels, write_text
+from softspread.intervals import uncertainty_split
+from softspread.report.pictures import Thumbnails
+from softspread.report.run import RunContent, run_page
+
+SHOWN_CLASSES = 20
+
+
+def write_report(
+    run: Run, job: Job, labels: SoftLabels, facts: dict[str, Any], path: Path, images: Path | None
+) -> None:
+    """Gather what the page tells and write it."""
+    pictures = None if images is None else Thumbnails(images)
+    est = job.est
+    quality, annotators = None, None
+    with run.stage("quality"):
+        try:
+            quality = est.quality(random_state=run.common.seed)
+        except SoftspreadError as error:  # the labels stand without it
+            run.warn(f"quality could not be estimated: {error}")
+    if est.votes_.annotators is not None:
+        with run.stage("annotators"):
+            annotators = est.annotators_
+    with run.stage("report") as tell:
+        lower, upper = labels.lower, labels.upper
+        assert lower is not None
+        assert upper is not None
+        verdict = uncertainty_split(labels.p, lower, upper, labels.evidence).verdict
+        content = RunContent(
+            names=labels.item_ids,
+            classes=labels.classes,
+            p=labels.p,
+            evidence=labels.evidence,
+            lower=lower,
+            upper=upper,
+            vote_counts=est.votes_.counts(len(labels), len(labels.classes)),
+            verdicts={word: int((verdict == word).sum()) for word in ("clear", "ambiguous", "not enough votes")},
+            features=est.graph_.features,
+            inputs=_inputs(job, facts),
+            settings=_settings(facts),
+            command=shlex.join(["softspread", *sys.argv[1:]]),
+            confidence_level=facts["parameters"]["confidence_level"],
+            annotators=annotators,
+            n_annotators=facts["votes"]["annotators"],
+            tuning=est.tuning_,
+            quality=quality,
+            warnings=run.warnings,
+            thumbnail=None if pictures is None else lambda row: pictures(labels.item_ids[row : row + 1].tolist()[0]),
+            seed=run.common.seed,
+        )
+        write_text(path, run_page(content))
+        tell(str(path))
+
+
+def _inputs(job: Job, facts: dict[str, Any]) -> dict[str, Any]:
+    votes = facts["votes"]
+    classes = [str(label) for label in facts["classes"]]
+    named = ", ".join(classes[:SHOWN_CLASSES]) + (" ..." if len(classes) > SHOWN_CLASSES else "")
+    features = job.est.graph_.features
+    dimensions = "" if features is None else f" in {features.shape[1]} dimensions"
+    told = {
+        "Items": f"{facts['n_items']:,}{dimensions}; {job.items.source}",
+        "Ids": "positions in the file" if job.items.item_ids is None else "from the file",
+        "Votes": f"{votes['used']:,} of {votes['read']:,} in {job.vote_file.path.name}, format {votes['format']}",
+        "Voted items": f"{votes['items_with_votes']:,}",
+        "Annotators": "not named" if votes["annotators"] is None else f"{votes['annotators']:,}",
+        "Classes": f"{len(classes)}: {named}",
+        "Graph": describe_graph(job.est.graph_),
+    }
+    left = [f"{count:,} {what}" for what, count in votes["left_out"].items()]
+    left += [f"{votes['skipped']:,} votes on unknown items or classes"] if votes["skipped"] else []
+    return told | ({"Left out": "; ".join(left)} if left else {})
+
+
+def _settings(facts: dict[str, Any]) -> dict[str, Any]:
+    chosen = facts["parameters"]
+    return {
+        "Alpha": f"{chosen['alpha']:g}" + (" (chosen by held-out votes)" if facts["chosen_by"] else " (given)"),
+        "Neighbours": chosen["n_neighbors"],
+        "Prior strength": f"{chosen['prior_strength']:g} votes",
+        "Annotators": chosen["annotator_model"],
+        "Intervals": f"{chosen['interval']}, {chosen['confidence_level']:.0%}",
+        "Seed": chosen["random_state"],
+        "Versions": ", ".join(f"{name} {number}" for name, number in facts["versions"].items()),
+    }

@@ -1,0 +1,58 @@
+"""Thumbnails of items from a folder of images, small enough to stand inside a page."""
+
+import base64
+import io
+from pathlib import Path
+from typing import Any
+
+from softspread.errors import InputError, MissingExtraError
+
+SIDE = 128  # pixels: twice what is shown, for sharp screens
+ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+QUALITY = 80  # of the JPEG
+
+
+class Thumbnails:
+    """Pictures of items, found by id with or without the ending; None where there is none."""
+
+    def __init__(self, folder: str | Path) -> None:
+        try:
+            import PIL  # noqa: F401
+        except ImportError as error:
+            raise MissingExtraError("thumbnails need Pillow; install it by: pip install 'softspread[embed]'") from error
+        self.folder = Path(folder)
+        if not self.folder.is_dir():
+            raise InputError(f"no folder of images at {self.folder}; check --images.")
+
+    def find(self, name: Any) -> Path | None:
+        """The file of an item."""
+        text = str(name)
+        if not text or "\0" in text:
+            return None
+        for candidate in (text, *(f"{text}{ending}" for ending in ENDINGS)):
+            path = self.folder / candidate
+            if path.suffix.lower() in ENDINGS and self._is_inside(path) and path.is_file():
+                return path
+        return None
+
+    def _is_inside(self, path: Path) -> bool:
+        """An id such as ../../secret.png must not reach other folders."""
+        return path.resolve().is_relative_to(self.folder.resolve())
+
+    def __call__(self, name: Any) -> str | None:
+        """A data address with a small picture; None where none can be read."""
+        from PIL import Image
+
+        path = self.find(name)
+        if path is None:
+            return None
+        try:
+            with Image.open(path) as opened:
+                opened.draft("RGB", (SIDE, SIDE))  # lets JPEG decode at a fraction of the size
+                picture = opened.convert("RGB")
+                picture.thumbnail((SIDE, SIDE))
+                content = io.BytesIO()
+                picture.save(content, "JPEG", quality=QUALITY)
+        except (OSError, ValueError, Image.DecompressionBombError):
+            return None  # a picture that cannot be read is no reason to lose the report
+        return f"data:image/jpeg;base64,{base64.b64encode(content.getvalue()).decode()}"

@@ -1,0 +1,341 @@
+"""The page of a run: what went in, what came out, what to look at, and how to get it again.
+
+soft labels, intervals, votes, graph, tuning, annotators, quality  ->  one offline page
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from softspread.data import AnyArray, FloatArray, IntArray
+from softspread.quality import Quality
+from softspread.report.blocks import (
+    Card,
+    Cell,
+    cards,
+    code,
+    escape,
+    facts,
+    heading,
+    page,
+    paragraph,
+    section,
+    table,
+)
+from softspread.report.charts import CurvePoint, curve, histograms, share_histograms
+from softspread.report.maps import class_colors
+from softspread.report.points import PLANE, PointMap, plane_of, point_map, sample_rows
+from softspread.tuning import Tuning
+
+SHOWN_ITEMS = 12  # of the most uncertain and of the most ambiguous
+SHOWN_CLASSES = 30
+SHOWN_SHARES = 3  # classes of one item
+SHOWN_ANNOTATORS = 30
+ENOUGH_EVIDENCE = 1.0  # votes' worth: with less, an item is unknown rather than ambiguous
+LEAST_FLAG = "does not follow"
+MEASURES = {
+    "rmse": "RMSE: distance from the true soft labels",
+    "kl": "KL divergence from the true soft labels",
+    "accuracy": "the most probable class is the true one",
+    "agreement": "a further vote names the most probable class",
+    "brier": "Brier score against further votes",
+    "noise": "part of the Brier score that no method can avoid",
+}
+PERCENT = ("accuracy", "agreement")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunContent:
+    """Everything that the page tells."""
+
+    names: AnyArray  # (n,) ids
+    classes: AnyArray  # (n_classes,)
+    p: FloatArray  # (n, n_classes)
+    evidence: FloatArray  # (n,)
+    lower: FloatArray  # (n, n_classes)
+    upper: FloatArray  # (n, n_classes)
+    vote_counts: FloatArray  # (n, n_classes) votes on each item itself
+    verdicts: Mapping[str, int]  # clear, ambiguous, not enough votes
+    features: AnyArray | None  # (n, d) for the map
+    inputs: Mapping[str, Any]  # what went in, by name
+    settings: Mapping[str, Any]  # what was chosen
+    command: str
+    confidence_level: float = 0.9
+    annotators: pd.DataFrame | None = None
+    n_annotators: int | None = None
+    tuning: Tuning | None = None
+    quality: Quality | None = None
+    warnings: Sequence[str] = field(default=())
+    thumbnail: Callable[[int], str | None] | None = None  # row -> data address of its picture
+    seed: int = 0
+
+
+def run_page(content: RunContent) -> str:
+    """The whole page."""
+    n, n_votes = len(content.names), float(content.vote_counts.sum())
+    parts = [
+        heading(
+            f"Soft labels of {n:,} items",
+            f"Estimated from {n_votes:,.0f} votes on {int((content.vote_counts.sum(axis=1) > 0).sum()):,} of them. A "
+            "soft label says how annotators would share their votes among the classes; evidence says how many votes' "
+            "worth has reached an item; an interval says how far the estimate may be off.",
+        ),
+        cards(_cards(content)),
+        *(f"<p class='warning'>{escape(text)}</p>" for text in content.warnings),
+        _map_section(content),
+        _uncertainty_section(content),
+        _class_section(content),
+        *_item_sections(content),
+    ]
+    if content.quality is not None:
+        parts.append(_quality_section(content.quality))
+    if content.tuning is not None:
+        parts.append(_tuning_section(content.tuning))
+    if content.annotators is not None and len(content.annotators):
+        parts.append(_annotator_section(content.annotators))
+    parts.append(section("What went in", facts(content.inputs)))
+    parts.append(section("How to get this again", facts(content.settings), code(content.command)))
+    return page(
+        f"Soft labels of {n:,} items",
+        *parts,
+        footer="Votes spread as in arXiv:2602.04574. This file is complete in itself and loads nothing.",
+    )
+
+
+def _cards(content: RunContent) -> list[Card]:
+    n = len(content.names)
+    clear = content.verdicts.get("clear", 0) / n
+    too_few = content.verdicts.get("not enough votes", 0) / n
+    n_voted = int((content.vote_counts.sum(axis=1) > 0).sum())
+    by = "" if content.n_annotators is None else f" by {content.n_annotators:,} annotators"
+    found = [
+        Card("Votes", f"{content.vote_counts.sum():,.0f}", f"on {n_voted:,} of {n:,} items{by}", good=False),
+        Card(
+            "Evidence per item",
+            f"{np.median(content.evidence):.2g}",
+            "votes' worth, median; half of the items have less",
+            good=False,
+        ),
+        Card(
+            "Clear items",
+            f"{clear:.0%}",
+            f"one class surely leads, at {content.confidence_level:.0%} confidence; {too_few:.0%} need more votes",
+            good=clear >= 0.5,
+        ),
+    ]
+    if content.quality is not None:
+        agreement = content.quality.agreement
+        found.append(
+            Card(
+                "A further vote agrees",
+                f"{agreement.value:.0%}",
+                f"{agreement.lower:.0%} to {agreement.upper:.0%}, estimated from votes that were held out",
+                good=False,
+            )
+        )
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------- pictures
+def _map_section(content: RunContent) -> str:
+    if content.features is None:
+        return ""
+    n = len(content.names)
+    rng = np.random.default_rng(content.seed)
+    rows = sample_rows(n, rng)
+    order = np.argsort(-content.p[rows], axis=1, kind="stable")
+    only_one = content.p.shape[1] == 1
+    first, second = order[:, 0], order[:, 0 if only_one else 1]
+    across = np.arange(len(rows))
+    data = PointMap(
+        plane_of(content.features[rows], rng),
+        content.classes.tolist(),
+        first,
+        content.p[rows][across, first],
+        np.full(len(rows), len(content.classes)) if only_one else second,
+        content.p[rows][across, second],
+        content.evidence[rows],
+        (content.upper - content.lower)[rows].max(axis=1),
+        content.vote_counts[rows].sum(axis=1).astype(np.int64),
+        content.names[rows].tolist(),
+    )
+    drawn = f"{len(rows):,} of the {n:,} items, drawn at random." if len(rows) < n else f"All {n:,} items."
+    note = (
+        f"{drawn} Items with similar embeddings lie together; the picture is for the eye, no figure comes from it. "
+        "Point at a dot to see its item."
+    )
+    assert PLANE[0] > PLANE[1]  # the style sheet lays the map out as a landscape
+    return section("Map of the items", point_map(data), note=note)
+
+
+def _uncertainty_section(content: RunContent) -> str:
+    width = (content.upper - content.lower).max(axis=1)
+    shares = {
+        "Widest interval of an item": width,
+        "Probability of its leading class": content.p.max(axis=1),
+    }
+    level = f"{content.confidence_level:.0%}"
+    return section(
+        "How sure",
+        histograms({"Evidence": content.evidence}, "votes' worth").replace("</div>", "", 1)
+        + share_histograms(shares, "").replace("<div class='charts'>", "", 1),
+        paragraph(
+            ", ".join(f"{count:,} items ({count / len(content.names):.0%}) {word}" for word, count in _words(content))
+            + "."
+        ),
+        note=f"How many items (height) have how much. Evidence on a logarithmic scale; intervals at {level} "
+        "confidence. An item is clear where one class surely has at least 70 %, ambiguous where none can have it, and "
+        "needs votes where the interval leaves both open.",
+    )
+
+
+def _words(content: RunContent) -> list[tuple[str, int]]:
+    says = {"clear": "are clear", "ambiguous": "are ambiguous", "not enough votes": "need more votes"}
+    return [(says.get(word, word), count) for word, count in content.verdicts.items()]
+
+
+def _class_section(content: RunContent) -> str:
+    votes, mean = content.vote_counts.sum(axis=0), content.p.mean(axis=0)
+    leading = np.bincount(content.p.argmax(axis=1), minlength=len(content.classes))
+    colors = class_colors(len(content.classes))
+    order = np.argsort(-mean, kind="stable")
+    rows = [
+        [
+            Cell(str(content.classes[c : c + 1].tolist()[0]), color=colors[c]),
+            Cell(f"{votes[c]:,.0f}"),
+            Cell(f"{votes[c] / max(votes.sum(), 1e-300):.1%}"),
+            Cell(f"{mean[c]:.1%}"),
+            Cell(f"{leading[c]:,}"),
+        ]
+        for c in order[:SHOWN_CLASSES].tolist()
+    ]
+    more = "" if len(order) <= SHOWN_CLASSES else f" The {SHOWN_CLASSES} largest of {len(order)}."
+    return section(
+        "Classes",
+        table(["Class", "Votes", "Share of votes", "Mean soft label", "Items it leads"], rows),
+        note="The mean soft label is the estimated share of the class over all items; it differs from the share of "
+        f"votes where votes are not spread evenly.{more}",
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------- items
+def _item_sections(content: RunContent) -> list[str]:
+    width = (content.upper - content.lower).max(axis=1)
+    n_classes = content.p.shape[1]
+    logs = np.log(content.p, out=np.zeros_like(content.p), where=content.p > 0)
+    entropy = -(content.p * logs).sum(axis=1) / max(np.log(n_classes), 1e-300)
+    uncertain = _largest(np.where(np.isfinite(width), width, 1.0) - 1e-6 * content.evidence, SHOWN_ITEMS)
+    known = content.evidence >= ENOUGH_EVIDENCE
+    blocks = [
+        section(
+            "Most uncertain items",
+            _item_cards(content, uncertain, "interval {:.0%} wide", width),
+            note="The widest intervals: next to nothing has reached these items. Votes here teach the most about them; "
+            "'softspread query' also weighs what a vote teaches about others.",
+        )
+    ]
+    if known.any() and n_classes > 1:
+        ambiguous = _largest(np.where(known, entropy, -1.0), min(SHOWN_ITEMS, int(known.sum())))
+        blocks.append(
+            section(
+                "Most ambiguous items",
+                _item_cards(content, ambiguous, "entropy {:.0%}", entropy),
+                note="Soft labels shared most evenly (entropy, as a share of the largest possible) in spite of "
+                f"at least {ENOUGH_EVIDENCE:g} vote's worth of evidence: "
+                "annotators may truly disagree here.",
+            )
+        )
+    return blocks
+
+
+def _largest(values: FloatArray, count: int) -> IntArray:
+    count = min(count, len(values))
+    found = np.argpartition(-values, count - 1)[:count]
+    return np.asarray(found[np.argsort(-values[found], kind="stable")])
+
+
+def _item_cards(content: RunContent, rows: IntArray, text: str, values: FloatArray) -> str:
+    colors = class_colors(len(content.classes))
+    labels = [str(label) for label in content.classes.tolist()]
+    parts = []
+    for row in rows.tolist():
+        picture = content.thumbnail(row) if content.thumbnail is not None else None
+        image = f"<img alt='' src='{escape(picture)}'>" if picture else ""
+        own = content.vote_counts[row].sum()
+        shares = "".join(
+            f"<li><span title='{escape(labels[c])}'>{escape(labels[c])}</span><span class='track'>"
+            f"<i style='width:{100 * content.p[row, c]:.1f}%;background:{colors[c]}'></i></span>"
+            f"<span class='number'>{content.p[row, c]:.0%}</span></li>"
+            for c in np.argsort(-content.p[row], kind="stable")[:SHOWN_SHARES].tolist()
+        )
+        name = content.names[row : row + 1].tolist()[0]
+        parts.append(
+            f"<div class='item'>{image}<strong>{escape(name)}</strong>"
+            f"<span class='more'>{escape(text.format(values[row]))}<br>evidence {content.evidence[row]:.2g}, own votes "
+            f"{own:g}</span><ol class='shares'>{shares}</ol></div>"
+        )
+    return f"<div class='items'>{''.join(parts)}</div>"
+
+
+# --------------------------------------------------------------------------------------------------------------- tables
+def _quality_section(quality: Quality) -> str:
+    rows = []
+    for row in quality.to_frame().itertuples():
+        name = str(row.measure)
+        digits = ".1%" if name in PERCENT else ".4f"
+        known = bool(np.isfinite(row.value))  # type: ignore[arg-type]
+        rows.append(
+            [
+                Cell(MEASURES.get(name, name)),
+                Cell(f"{row.value:{digits}}" if known else "unknown"),
+                Cell(f"{row.lower:{digits}} to {row.upper:{digits}}" if known else ""),
+            ]
+        )
+    return section(
+        "Quality, estimated without ground truth",
+        table(["Measure", "Estimate", f"{quality.confidence_level:.0%} interval"], rows),
+        *(paragraph(text) for text in quality.notes),
+        note="Every vote is held out in turn and predicted from the others. Telling error from the noise of votes "
+        "takes items with two or more votes.",
+    )
+
+
+def _tuning_section(tuning: Tuning) -> str:
+    frame = tuning.curve()
+    several = frame["n_neighbors"].nunique() > 1
+    series: dict[str, list[CurvePoint]] = {}
+    for row in frame.to_dict("records"):
+        name = f"{row['n_neighbors']:g} neighbours" if several else ""
+        best = row["alpha"] == tuning.alpha and (not several or row["n_neighbors"] == tuning.n_neighbors)
+        series.setdefault(name, []).append(
+            CurvePoint(float(row["alpha"]), float(row["score"]), float(row["standard_error"]), bool(best))
+        )
+    return section(
+        "Why this alpha",
+        curve(series, "alpha: how far votes travel", f"{tuning.score} score of held-out votes, lower is better"),
+        note=tuning.summary(),
+    )
+
+
+def _annotator_section(frame: pd.DataFrame) -> str:
+    ordered = frame.assign(odd=frame["flag"] != LEAST_FLAG).sort_values(["odd", "consistency"], kind="stable")
+    rows = [
+        [
+            Cell(str(row["annotator"])),
+            Cell(f"{row['votes']:,.0f}"),
+            Cell(f"{row['agreement']:.0%}" if np.isfinite(row["agreement"]) else ""),
+            Cell(f"{row['consistency']:.2f}", f"{row['lower']:.2f} to {row['upper']:.2f}"),
+            Cell(str(row["flag"])),
+        ]
+        for row in ordered.head(SHOWN_ANNOTATORS).to_dict("records")
+    ]
+    more = len(frame) - len(rows)
+    return section(
+        "Annotators",
+        table(["Annotator", "Votes", "Agreement with the others", "Consistency", "Verdict"], rows),
+        note="Consistency: the estimated share of an annotator's votes that follow the soft labels, the rest being "
+        "blind guesses; with a 90 % interval. Lowest first." + (f" {more:,} more are not shown." if more > 0 else ""),
+    )
