@@ -11,7 +11,14 @@ from sklearn.model_selection import StratifiedKFold
 
 from softspread import simulate
 from softspread.errors import InputError
-from softspread.simulate import draw_columns, draw_votes, simulate_soft_labels
+from softspread.simulate import (
+    Crowd,
+    draw_columns,
+    draw_crowd_votes,
+    draw_votes,
+    make_crowd,
+    simulate_soft_labels,
+)
 
 
 def some_soft_labels(n, n_classes, seed=0):
@@ -130,3 +137,87 @@ def test_soft_labels_need_enough_items_of_every_class():
         simulate_soft_labels(X, np.zeros(9, dtype=int))
     with pytest.raises(InputError, match="one label per item"):
         simulate_soft_labels(X, y[:-1])
+
+
+# ------------------------------------------------------------------------------------------------------------- subsets
+def test_votes_stay_among_the_allowed_items():
+    """Only the named rows are voted on, each of them about equally often."""
+    votes = draw_votes(some_soft_labels(20, 3), 6_000, 0, among=[3, 7, 11])
+    items, counts = np.unique(votes.items, return_counts=True)
+    assert items.tolist() == [3, 7, 11]
+    assert chisquare(counts).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("among", [[], [-1], [20], [0.5]])
+def test_rows_that_do_not_exist_are_refused(among):
+    """None, before the first, behind the last, no whole number."""
+    with pytest.raises(InputError, match="among must name rows"):
+        draw_votes(some_soft_labels(20, 3), 5, 0, among=among)
+
+
+# -------------------------------------------------------------------------------------------------------------- people
+def test_people_say_what_the_product_of_truth_and_confusion_says():
+    """P(vote) = p_true @ confusion for each annotator (chi-square; the seed is fixed)."""
+    p = some_soft_labels(1, 3)
+    confusions = np.random.default_rng(1).dirichlet([1, 1, 1], size=(2, 3))
+    crowd = Crowd(np.array(["a", "b"]), confusions, np.array([0.3, 0.7]), np.zeros(2, dtype=bool))
+    votes = draw_crowd_votes(p, 30_000, 2, crowd)
+    for number, name in enumerate("ab"):
+        own = votes.labels[votes.annotators == name]
+        expected = p[0] @ confusions[number]
+        assert chisquare(np.bincount(own, minlength=3), len(own) * expected).pvalue > 1e-3
+    assert_allclose((votes.annotators == "a").mean(), 0.3, atol=0.02)
+
+
+def test_a_perfect_crowd_votes_like_the_paper():
+    """Everybody says what they see: with certain soft labels every vote is right."""
+    truth = np.array([2, 0, 1])
+    votes = draw_crowd_votes(np.eye(3)[truth], 300, 0, make_crowd(5, 3, 0))
+    assert_array_equal(votes.labels, truth[votes.items])
+
+
+def test_spammers_do_not_look():
+    """All rows of their confusion matrices are equal; half of them name one class only."""
+    crowd = make_crowd(20, 4, 0, reliability=(0.5, 0.9), spammer_share=0.5)
+    assert crowd.spammers.sum() == 10
+    assert_allclose(crowd.confusions.sum(axis=2), 1)
+    blind = crowd.confusions[crowd.spammers]
+    assert_allclose(blind, np.broadcast_to(blind[:, :1], blind.shape))
+    assert (blind[:, 0].max(axis=1) == 1).sum() == 5
+    honest = crowd.confusions[~crowd.spammers]
+    assert (np.diagonal(honest, axis1=1, axis2=2) >= 0.5).all()
+
+
+def test_uneven_crowds_share_the_work_unevenly():
+    """Activities sum to 1 and are equal only without unevenness."""
+    assert_allclose(make_crowd(8, 2, 0).activity, 1 / 8)
+    uneven = make_crowd(8, 2, 0, uneven=1.0).activity
+    assert_allclose(uneven.sum(), 1)
+    assert uneven.max() > 2 * uneven.min()
+
+
+@pytest.mark.parametrize("burst", [1, 4, 7])
+def test_bursts_are_one_person_on_items_in_a_row(burst):
+    """Within a burst the person stays and the items follow each other, wrapping around at the end."""
+    votes = draw_crowd_votes(some_soft_labels(30, 2), 40, 5, make_crowd(9, 2, 0), burst=burst)
+    assert len(votes) == 40
+    for first in range(0, 40, burst):
+        part = slice(first, min(40, first + burst))
+        assert len(set(votes.annotators[part])) == 1
+        assert_array_equal(np.diff(votes.items[part]) % 30, 1)
+
+
+def test_bursts_stay_among_the_allowed_items():
+    """The next item of a burst is the next allowed one."""
+    votes = draw_crowd_votes(some_soft_labels(30, 2), 40, 5, make_crowd(3, 2, 0), among=[2, 9, 20], burst=3)
+    assert set(votes.items.tolist()) == {2, 9, 20}
+
+
+def test_impossible_crowds_are_refused():
+    """Reliability and shares are probabilities; crowd and truth know the same classes."""
+    with pytest.raises(InputError, match="reliability"):
+        make_crowd(3, 2, 0, reliability=(0.9, 0.1))
+    with pytest.raises(InputError, match="spammer_share"):
+        make_crowd(3, 2, 0, spammer_share=2)
+    with pytest.raises(InputError, match="the crowd knows 3 classes"):
+        draw_crowd_votes(some_soft_labels(4, 2), 5, 0, make_crowd(3, 3, 0))

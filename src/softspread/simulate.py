@@ -3,15 +3,19 @@
     features, hard labels  ->  p_true (n, n_classes)  ->  Votes          theory: [simulated vote]
 
 A vote is an item drawn uniformly, with replacement, and then a class drawn from that item's true soft label, as in the
-paper; knowing the truth is what lets an estimate be scored.
+paper; knowing the truth is what lets an estimate be scored. :func:`draw_crowd_votes` adds people to it: what a person
+sees is drawn from the soft label, what they say from their row of a confusion matrix,
+
+    P(vote = c | item i, annotator a) = sum_t p_true[i, t] Pi_a[t, c]        theory: [simulated annotator]
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from softspread import checks
-from softspread.data import AnyArray, FloatArray, IntArray
+from softspread.data import AnyArray, BoolArray, FloatArray, IntArray
 from softspread.errors import InputError
 from softspread.metrics import ROW_SUM
 from softspread.votes import Votes
@@ -20,7 +24,7 @@ N_FOLDS = 3  # every item is judged by a classifier trained on the other two thi
 N_TREES = 100  # enough for class probabilities in steps of 1 %
 
 
-def draw_votes(p_true: Any, n_votes: int, rng: Any, *, classes: Any = None) -> Votes:
+def draw_votes(p_true: Any, n_votes: int, rng: Any, *, classes: Any = None, among: Any = None) -> Votes:
     """Draw votes: items uniformly with replacement, the class of each from its item's true soft label.
 
     Parameters
@@ -29,6 +33,7 @@ def draw_votes(p_true: Any, n_votes: int, rng: Any, *, classes: Any = None) -> V
     n_votes : how many
     rng : a generator, or a seed for one
     classes : (n_classes,) names; else 0, 1, ...
+    among : rows of the items that may be voted on; None = all
 
     Returns
     -------
@@ -42,13 +47,27 @@ def draw_votes(p_true: Any, n_votes: int, rng: Any, *, classes: Any = None) -> V
     """
     p = _soft_labels(p_true)
     m = checks.count("n_votes", n_votes)
-    names = checks.class_names(np.arange(p.shape[1]) if classes is None else classes)
-    if len(names) != p.shape[1]:
-        raise InputError(f"p_true has {p.shape[1]} columns but {len(names)} classes were named; they must agree.")
+    names = _class_names(classes, p.shape[1])
     generator = checks.generator(rng)
-    items = generator.integers(len(p), size=m)
+    items = _draw_items(len(p), m, generator, among)
     columns = draw_columns(p, items, generator.random(m))
     return Votes(items, names[columns], np.ones(m), classes=names)
+
+
+def _draw_items(n: int, m: int, rng: np.random.Generator, among: Any) -> IntArray:
+    if among is None:
+        return rng.integers(n, size=m)
+    rows = np.unique(np.asarray(among))
+    if not len(rows) or rows.dtype.kind not in "iu" or rows[0] < 0 or rows[-1] >= n:
+        raise InputError(f"among must name rows from 0 to {n - 1}, at least one.")
+    return np.asarray(rows[rng.integers(len(rows), size=m)], dtype=np.int64)
+
+
+def _class_names(classes: Any, n_classes: int) -> AnyArray:
+    names = checks.class_names(np.arange(n_classes) if classes is None else classes)
+    if len(names) != n_classes:
+        raise InputError(f"p_true has {n_classes} columns but {len(names)} classes were named; they must agree.")
+    return names
 
 
 def draw_columns(p: FloatArray, rows: IntArray, uniform: FloatArray) -> IntArray:
@@ -76,6 +95,109 @@ def draw_columns(p: FloatArray, rows: IntArray, uniform: FloatArray) -> IntArray
     return low
 
 
+# -------------------------------------------------------------------------------------------------------------- people
+@dataclass(frozen=True, slots=True, eq=False)
+class Crowd:
+    """Simulated people: how each of them turns what they see into a vote, and how much each of them works."""
+
+    names: AnyArray  # (n_annotators,)
+    confusions: FloatArray  # (n_annotators, n_classes, n_classes)  P(says column | sees row)
+    activity: FloatArray  # (n_annotators,)  share of the votes, summing to 1
+    spammers: BoolArray  # (n_annotators,)
+
+    @property
+    def n_annotators(self) -> int:
+        """How many people."""
+        return len(self.names)
+
+
+def make_crowd(
+    n_annotators: int,
+    n_classes: int,
+    rng: Any,
+    *,
+    reliability: tuple[float, float] = (1.0, 1.0),
+    spammer_share: float = 0.0,
+    uneven: float = 0.0,
+) -> Crowd:
+    """People who err at random, some of whom do not look at all.
+
+    Parameters
+    ----------
+    n_annotators, n_classes : how many
+    rng : a generator, or a seed for one
+    reliability : a person says what they see with a probability drawn uniformly from this range, else any class
+    spammer_share : so many of the people vote without looking, half of them always for one class of their own
+    uneven : 0: all work alike; else activities are drawn log-normally with this spread
+
+    Examples
+    --------
+    >>> crowd = make_crowd(10, 3, rng=0, reliability=(0.6, 1.0), spammer_share=0.2)
+    >>> int(crowd.spammers.sum()), crowd.confusions.shape
+    (2, (10, 3, 3))
+    """
+    n = checks.count("n_annotators", n_annotators, smallest=1)
+    k = checks.count("n_classes", n_classes, smallest=1)
+    low, high = reliability
+    if not 0 <= low <= high <= 1:
+        raise InputError(f"reliability must be two numbers with 0 <= low <= high <= 1, got {reliability!r}.")
+    if not 0 <= spammer_share <= 1:
+        raise InputError(f"spammer_share must be between 0 and 1, got {spammer_share!r}.")
+    generator = checks.generator(rng)
+    right = generator.uniform(low, high, size=n)[:, None, None]
+    confusions = right * np.eye(k) + (1 - right) / k
+    spammers = np.zeros(n, dtype=bool)
+    lazy = generator.permutation(n)[: round(spammer_share * n)]
+    spammers[lazy] = True
+    confusions[lazy] = 1 / k
+    stubborn = lazy[::2]
+    confusions[stubborn] = np.eye(k)[generator.integers(k, size=len(stubborn))][:, None, :]
+    work = np.exp(checks.not_negative("uneven", uneven) * generator.normal(size=n))
+    names = np.array([f"annotator {number}" for number in range(1, n + 1)], dtype=object)
+    return Crowd(names, confusions, work / work.sum(), spammers)
+
+
+def draw_crowd_votes(
+    p_true: Any, n_votes: int, rng: Any, crowd: Crowd, *, classes: Any = None, among: Any = None, burst: int = 1
+) -> Votes:
+    """Draw votes by the people of a crowd, with their names.
+
+    Parameters
+    ----------
+    p_true : (n, n_classes), rows summing to 1
+    n_votes : how many
+    rng : a generator, or a seed for one
+    crowd : see :func:`make_crowd`, or your own confusion matrices
+    classes, among : as in :func:`draw_votes`
+    burst : a person casts so many votes in a row, on items that stand in a row, before the next person comes
+
+    Examples
+    --------
+    >>> crowd = make_crowd(5, 2, rng=0)
+    >>> votes = draw_crowd_votes([[1.0, 0.0], [0.0, 1.0]], 20, 0, crowd)
+    >>> len(votes), bool((votes.labels == votes.items).all())
+    (20, True)
+    """
+    p = _soft_labels(p_true)
+    m = checks.count("n_votes", n_votes)
+    length = checks.count("burst", burst, smallest=1)
+    names = _class_names(classes, p.shape[1])
+    if crowd.confusions.shape[1:] != (p.shape[1], p.shape[1]):
+        raise InputError(f"the crowd knows {crowd.confusions.shape[1]} classes, p_true has {p.shape[1]}.")
+    generator = checks.generator(rng)
+    n_bursts = -(-m // length)
+    people = np.repeat(generator.choice(crowd.n_annotators, size=n_bursts, p=crowd.activity), length)[:m]
+    allowed = np.arange(len(p)) if among is None else np.unique(np.asarray(among))
+    starts = np.searchsorted(allowed, _draw_items(len(p), n_bursts, generator, among))
+    steps = np.tile(np.arange(length), n_bursts)[:m]
+    items = allowed[(np.repeat(starts, length)[:m] + steps) % len(allowed)]
+    seen = draw_columns(p, items, generator.random(m))
+    k = p.shape[1]
+    said = draw_columns(crowd.confusions.reshape(-1, k), people * k + seen, generator.random(m))
+    return Votes(items, names[said], np.ones(m), crowd.names[people], classes=names)
+
+
+# --------------------------------------------------------------------------------------------------------- soft labels
 def simulate_soft_labels(
     X: Any, y: Any, random_state: Any = None, *, classifier: Any = None, n_folds: int = N_FOLDS
 ) -> FloatArray:

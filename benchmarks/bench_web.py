@@ -1,0 +1,402 @@
+"""The voting page under load: how soon is a vote safe, how soon do soft labels move, is any vote lost or doubled?
+
+    python -m benchmarks.bench_web load  --seconds 120     # 20 people on 100,000 items; then log = acks, state = batch
+    python -m benchmarks.bench_web start                   # a log of a million votes
+    python -m benchmarks.bench_web large                   # a million items: pages and memory
+
+The server runs in a process of its own with accounts and SQLite; the voters are another process on the same machine,
+each with a token and one connection. A voter votes at a steady pace (``--pace`` a second, as fast as people can), or
+with ``--pace 0`` the moment the last answer is in.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from benchmarks._common import ROOT, Settings, make_items, open_report, percentile, say, seconds, show_targets
+
+N_CLASSES = 10
+CLASSES = tuple("0123456789")
+NOISE = 0.2  # share of votes that name a class at random
+AHEAD = 8  # as the page asks for
+START_VOTES = 1_000_000
+LIMITS = {
+    "acknowledged, 95 %, s": 0.030,
+    "soft labels moved, 95 %, s": 0.100,
+    "votes per second": 200.0,
+    "start with a million votes, s": 30.0,
+    "page with a million items, s": 1.0,
+    "memory with a million items, GiB": 4.0,
+}
+
+
+# --------------------------------------------------------------------------------------------------------- the server
+def make_service(folder: Path) -> Any:
+    import numpy as np
+
+    from softspread.web.items import BareItems
+    from softspread.web.service import Service
+    from softspread.web.settings import Settings as WebSettings
+
+    X = np.load(folder / "X.npy", mmap_mode="r", allow_pickle=False)
+    items = BareItems([f"item-{row:07d}" for row in range(len(X))])
+    return Service(WebSettings(classes=CLASSES, data_dir=folder / "data", port=0), items, X)
+
+
+def serve(folder: Path, voters: int) -> None:
+    """Start, make accounts with tokens, say where; serve until told to stop."""
+    from softspread.web.accounts import Accounts
+    from softspread.web.app import create_app
+    from softspread.web.server import run_server
+
+    service = make_service(folder)
+    begin = time.perf_counter()
+    service.start()
+    took = time.perf_counter() - begin
+    accounts = Accounts(service.store, service.clock)
+    tokens = []
+    for number in range(voters + 1):
+        person = accounts.create(f"voter-{number}-{os.getpid()}", "a long password", "annotator" if number else "admin")
+        tokens.append(accounts.make_token(person, "benchmark"))
+
+    def announce(address: str) -> None:
+        facts = {"address": address, "tokens": tokens, "start": took, "from": service.started_from}
+        print(json.dumps(facts), flush=True)
+
+    try:
+        run_server(create_app(service, stop_service=False), "127.0.0.1", 0, announce)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        service.stop()
+
+
+class ServerProcess:
+    """A server in a process of its own."""
+
+    def __init__(self, folder: Path, voters: int = 1) -> None:
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.bench_web",
+            "serve",
+            "--folder",
+            str(folder),
+            "--voters",
+            str(voters),
+        ]
+        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        begin = time.perf_counter()
+        line = self.process.stdout.readline()
+        self.whole_start = time.perf_counter() - begin
+        self.facts = json.loads(line)
+        self.base = self.facts["address"]
+        self.port = int(self.base.rsplit(":", 1)[1])
+
+    def get(self, path: str, token: int = 0) -> bytes:
+        request = urllib.request.Request(
+            self.base + path, headers={"Authorization": f"Bearer {self.facts['tokens'][token]}"}
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return bytes(answer.read())
+
+    def memory(self) -> float:
+        """Largest resident size so far, GiB."""
+        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM"):
+                return int(line.split()[1]) / 2**20
+        return float("nan")
+
+    def cpu_seconds(self) -> float:
+        """Processor time so far, all threads."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self, number: int = signal.SIGINT) -> None:
+        self.process.send_signal(number)
+        self.process.wait(timeout=120)
+
+
+# --------------------------------------------------------------------------------------------------------- the voters
+async def one_voter(
+    port: int, token: str, number: int, labels: Any, until: float, pace: float
+) -> list[tuple[float, str]]:
+    """Vote until the time is up: (seconds until acknowledged, key) of each vote."""
+    import numpy as np
+
+    rng = np.random.default_rng([7, number])
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    head = f"POST /api/v1/sync HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+
+    async def ask(body: dict[str, Any]) -> tuple[int, Any]:
+        content = json.dumps(body).encode()
+        writer.write(
+            f"{head}Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n".encode() + content
+        )
+        lines = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n")
+        length = next(int(line.split(b":")[1]) for line in lines if line.lower().startswith(b"content-length"))
+        return int(lines[0].split()[1]), json.loads(await reader.readexactly(length))
+
+    _, answer = await ask({"wanted": AHEAD})
+    ahead = [card["item"] for card in answer["items"]]
+    taken: list[tuple[float, str]] = []
+    due = time.perf_counter() + rng.random() / (pace or 1000)
+    while time.perf_counter() < until and ahead:
+        if pace:
+            await asyncio.sleep(max(0.0, due - time.perf_counter()))
+            due = max(due + 1 / pace, time.perf_counter() - 1 / pace)
+        item, key = ahead.pop(0), f"v{number}-{len(taken)}-{rng.integers(2**40)}"
+        label = int(rng.integers(N_CLASSES)) if rng.random() < NOISE else int(labels[int(item[5:])])
+        vote = {"kind": "vote", "key": key, "item": item, "label": CLASSES[label]}
+        begin = time.perf_counter()
+        status, answer = await ask({"operations": [vote], "wanted": AHEAD, "holding": ahead})
+        took = time.perf_counter() - begin
+        if status != 200:
+            raise RuntimeError(f"vote refused: {status} {answer}")
+        if answer["outcomes"][0]["status"] != "accepted":
+            raise RuntimeError(f"vote not accepted: {answer['outcomes']}")
+        taken.append((took, key))
+        mine = set(ahead)
+        ahead += [card["item"] for card in answer["items"] if card["item"] not in mine]
+    writer.close()
+    return taken
+
+
+async def all_voters(
+    port: int, tokens: list[str], labels: Any, duration: float, pace: float
+) -> list[tuple[float, str]]:
+    until = time.perf_counter() + duration
+    voters = [one_voter(port, token, number, labels, until, pace) for number, token in enumerate(tokens)]
+    return [vote for taken in await asyncio.gather(*voters) for vote in taken]
+
+
+def prepare(folder: Path, n: int) -> Path:
+    """Items of one size, kept for the next run; the graph is kept by the server itself."""
+    import numpy as np
+
+    home = folder / f"web{n}"
+    if not (home / "X.npy").exists():
+        home.mkdir(parents=True, exist_ok=True)
+        X, classes = make_items(n, 0)
+        np.save(home / "classes.npy", classes)
+        np.save(home / "X.npy", X)
+    for name in ("votes.sqlite", "votes.sqlite-wal", "votes.sqlite-shm", "state.npz"):
+        (home / "data" / name).unlink(missing_ok=True)
+    return home
+
+
+def run_load(folder: Path, report: Any, n: int, voters: int, duration: float, pace: float) -> None:
+    """20 people vote; afterwards the log is compared with what was acknowledged, the state with a batch run."""
+    import numpy as np
+
+    home = prepare(folder, n)
+    labels = np.load(home / "classes.npy", allow_pickle=False)
+    server = ServerProcess(home, voters)
+    say(f"{voters} voters on {n:,} items for {duration:g} s at {pace or 'any'} votes a second each")
+    begin, cpu_begin = time.perf_counter(), server.cpu_seconds()
+    taken = asyncio.run(all_voters(server.port, server.facts["tokens"][1:], labels, duration, pace))
+    took, cpu = time.perf_counter() - begin, server.cpu_seconds() - cpu_begin
+    latency = json.loads(server.get("/api/v1/dashboard"))["counts"]["latency"]
+    time.sleep(2)
+    served = json.loads(server.get("/api/v1/soft-labels?offset=0&limit=1000"))
+    server.get("/api/v1/export/soft_labels.parquet")  # refines
+    table = server.get("/api/v1/export/soft_labels.parquet")
+    memory = server.memory()
+    server.stop()
+    times = [moment for moment, _ in taken]
+    rate = len(taken) / took
+    facts = {
+        "votes": len(taken),
+        "per_second": rate,
+        "median": percentile(times, 0.5),
+        "p95": percentile(times, 0.95),
+        "p99": percentile(times, 0.99),
+        "largest": max(times),
+        "moved_ms": latency,
+        "memory_gib": memory,
+        "cpu_per_vote": cpu / max(1, len(taken)),
+        "cores_used": cpu / took,
+        "load_average": os.getloadavg()[0],
+        **check_log(home / "data" / "votes.sqlite", {key for _, key in taken}),
+        **compare_with_batch(home, table, served),
+    }
+    report.add(bench="web_load", n=n, voters=voters, seconds=duration, pace=pace, **facts)
+    say(
+        f"  {len(taken):,} votes, {rate:.0f} a second; acknowledged after median {seconds(facts['median'])}, "
+        f"95 % {seconds(facts['p95'])}, 99 % {seconds(facts['p99'])}, max {seconds(facts['largest'])}"
+    )
+    say(f"  soft labels moved after median {latency['median']} ms, 95 % {latency['p95']} ms; memory {memory:.2f} GiB")
+    say(
+        f"  server: {1000 * facts['cpu_per_vote']:.1f} ms of processor time a vote, {facts['cores_used']:.2f} cores; "
+        f"load average of the machine {facts['load_average']:.1f}"
+    )
+    say(
+        f"  lost {facts['lost']}, doubled {facts['doubled']}, not asked for {facts['foreign']}; "
+        f"refined state against batch: {facts['batch_difference']:.1e}"
+    )
+    report.judge("votes per second", rate, LIMITS["votes per second"], at_least=True, n=n)
+    report.judge("acknowledged, 95 %, s", facts["p95"], LIMITS["acknowledged, 95 %, s"], n=n)
+    moved = latency["p95"] / 1000
+    report.judge("soft labels moved, 95 %, s", moved, LIMITS["soft labels moved, 95 %, s"], n=n)
+    report.judge("votes lost or doubled", facts["lost"] + facts["doubled"], 0, n=n)
+    report.judge("largest difference from batch", facts["batch_difference"], 1e-4, n=n)
+
+
+def check_log(path: Path, acknowledged: set[str]) -> dict[str, int]:
+    """Compare the log with what was acknowledged."""
+    with sqlite3.connect(path) as connection:
+        rows = connection.execute("select annotator, item, key from log where kind = 0").fetchall()
+    keys = {key for _, _, key in rows}
+    pairs = {(annotator, item) for annotator, item, _ in rows}
+    return {
+        "lost": len(acknowledged - keys),
+        "doubled": len(rows) - len(keys) + len(rows) - len(pairs),
+        "foreign": len(keys - acknowledged),
+    }
+
+
+def compare_with_batch(home: Path, table: bytes, served: dict[str, Any]) -> dict[str, float]:
+    """A fresh fit of the log against what the server exported and against its live answers."""
+    import io
+
+    import numpy as np
+    import pandas as pd
+
+    from softspread.estimators import ProbabilisticLabelSpreading
+    from softspread.graph.operator import Graph
+    from softspread.votes import Votes
+
+    with sqlite3.connect(home / "data" / "votes.sqlite") as connection:
+        log = pd.read_sql("select item, label, weight from log where kind < 2", connection)
+    graph = Graph.load(home / "data" / "graph.npz")
+    rows = log["item"].str.slice(5).astype(int).to_numpy()
+    votes = Votes.from_pairs(rows, log["label"].astype(str).to_numpy(dtype=object), None, log["weight"].to_numpy())
+    fit = ProbabilisticLabelSpreading(annotator_model="none", n_jobs=1).fit(graph, votes, classes=list(CLASSES))
+    batch = fit.predict_proba()
+    frame = pd.read_parquet(io.BytesIO(table))
+    refined = frame[[f"p_{name}" for name in CLASSES]].to_numpy(dtype=np.float64)
+    live = np.array([item["p"] for item in served["items"]])
+    return {
+        "batch_difference": float(np.abs(refined - batch).max()),
+        "live_difference": float(np.abs(live - batch[: len(live)]).max()),
+    }
+
+
+# ----------------------------------------------------------------------------------------------- start and large sets
+def fill_log(path: Path, n_items: int, n_votes: int) -> None:
+    """A log of random votes by 200 people, written straight into the database."""
+    import numpy as np
+
+    rng = np.random.default_rng(3)
+    items, columns = rng.integers(n_items, size=n_votes).tolist(), rng.integers(N_CLASSES, size=n_votes).tolist()
+    rows = (
+        (
+            number + 1,
+            0,
+            f"k{number}",
+            f"person-{number % 200}",
+            f"item-{item:07d}",
+            CLASSES[column],
+            1.0,
+            None,
+            1.7e9 + number,
+            "import",
+        )
+        for number, (item, column) in enumerate(zip(items, columns, strict=True))
+    )
+    with sqlite3.connect(path) as connection:
+        connection.executemany("insert into log values (?,?,?,?,?,?,?,?,?,?)", rows)
+
+
+def run_start(folder: Path, report: Any, n: int) -> None:
+    """A log of a million votes: start without any snapshot, then with the one it left."""
+    home = prepare(folder, n)
+    ServerProcess(home).stop()  # makes tables and graph
+    (home / "data" / "state.npz").unlink(missing_ok=True)
+    fill_log(home / "data" / "votes.sqlite", n, START_VOTES)
+    for name in ("without a snapshot", "with a snapshot"):
+        server = ServerProcess(home)
+        start, whole = server.facts["start"], server.whole_start
+        say(
+            f"start with {START_VOTES:,} votes on {n:,} items, {name}: {start:.1f} s, whole process {whole:.1f} s, "
+            f"{server.memory():.2f} GiB"
+        )
+        report.add(
+            bench="web_start", n=n, votes=START_VOTES, how=name, start=start, whole=whole, memory=server.memory()
+        )
+        report.judge(f"start with a million votes {name}, s", whole, LIMITS["start with a million votes, s"], n=n)
+        server.stop()
+
+
+def run_large(folder: Path, report: Any, n: int) -> None:
+    """Pages and memory with a million items."""
+    home = prepare(folder, n)
+    server = ServerProcess(home, 2)
+    say(f"{n:,} items: server up after {server.whole_start:.1f} s")
+    paths = ("/vote", "/dashboard", "/api/v1/dashboard", "/api/v1/map/values", "/api/v1/items?search=item-0012345")
+    worst = 0.0
+    for path in paths:
+        times = []
+        for _ in range(5):
+            begin = time.perf_counter()
+            server.get(path)
+            times.append(time.perf_counter() - begin)
+        worst = max(worst, *times) if not path.startswith("/api/v1/items") else worst
+        say(f"  {path}: median {seconds(percentile(times, 0.5))}, max {seconds(max(times))}")
+        report.add(bench="web_page", n=n, path=path, median=percentile(times, 0.5), largest=max(times))
+    import numpy as np
+
+    labels = np.load(home / "classes.npy", allow_pickle=False)
+    taken = asyncio.run(all_voters(server.port, server.facts["tokens"][1:], labels, 20, 5))
+    time.sleep(20)  # a look and a snapshot, which need the most memory
+    latency = json.loads(server.get("/api/v1/dashboard"))["counts"]["latency"]
+    memory = server.memory()
+    times = [moment for moment, _ in taken]
+    say(
+        f"  {len(taken)} votes: acknowledged 95 % {seconds(percentile(times, 0.95))}, soft labels moved 95 % "
+        f"{latency['p95']} ms; memory {memory:.2f} GiB"
+    )
+    report.add(
+        bench="web_large", n=n, votes=len(taken), p95=percentile(times, 0.95), moved_ms=latency, memory_gib=memory
+    )
+    report.judge("page with a million items, s", worst, LIMITS["page with a million items, s"], n=n)
+    report.judge("memory with a million items, GiB", memory, LIMITS["memory with a million items, GiB"], n=n)
+    server.stop()
+
+
+def main() -> None:
+    """Run one part, or the server for another process."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=("load", "start", "large", "serve"))
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "softspread-bench-web")
+    parser.add_argument("--items", type=int, default=None, help="default 100,000, and 1,000,000 for large")
+    parser.add_argument("--voters", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=120.0)
+    parser.add_argument("--pace", type=float, default=11.0, help="votes a second of each voter, 0 = no pause at all")
+    parser.add_argument("--out", type=Path, default=None, help="file of JSON lines")
+    wishes = parser.parse_args()
+    if wishes.part == "serve":
+        serve(wishes.folder, wishes.voters)
+        return
+    report = open_report(Settings(), wishes.out)
+    n = wishes.items or (1_000_000 if wishes.part == "large" else 100_000)
+    if wishes.part == "load":
+        run_load(wishes.folder, report, n, wishes.voters, wishes.seconds, wishes.pace)
+    else:
+        {"start": run_start, "large": run_large}[wishes.part](wishes.folder, report, n)
+    show_targets(report)
+
+
+if __name__ == "__main__":
+    main()

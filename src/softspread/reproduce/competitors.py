@@ -1,0 +1,238 @@
+"""What a user might pick instead, each as its documentation suggests, turned into soft labels for all items.
+
+Methods that want one label an item get each item's most frequent vote. Methods that say nothing about items without
+votes give those the uniform distribution. Libraries beyond scikit-learn are the extra ``compare``.
+"""
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from softspread import checks
+from softspread.data import AnyArray, FloatArray, IntArray
+from softspread.errors import MissingExtraError
+from softspread.votes import Votes
+
+N_ROUNDS = 100  # of Dawid-Skene's expectation maximisation
+N_FOLDS = 3  # out-of-fold predictions for CROWDLAB
+CONFIDENT = 0.75  # self-training takes predictions that are at least so sure, scikit-learn's default
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Voted:
+    """Items with votes, in the shapes that other libraries ask for."""
+
+    X: FloatArray
+    votes: Votes
+    classes: AnyArray
+    seed: int
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.X)
+
+    @property
+    def rows(self) -> IntArray:
+        """Item of each vote."""
+        return np.asarray(self.votes.items, dtype=np.int64)
+
+    @property
+    def columns(self) -> IntArray:
+        """Class of each vote."""
+        return checks.columns_of_labels(self.votes.labels, self.classes)
+
+    def counts(self) -> FloatArray:
+        """Votes per item and class, (n, n_classes)."""
+        table = np.zeros((self.n_items, len(self.classes)))
+        np.add.at(table, (self.rows, self.columns), self.votes.weights)
+        return table
+
+    def majority(self) -> IntArray:
+        """Most frequent vote of each item, -1 without votes; ties go to a random one of the tied."""
+        counts = self.counts()
+        noise = np.random.default_rng(self.seed).random(counts.shape) / 2
+        return np.where(counts.any(axis=1), (counts + noise * (counts > 0)).argmax(axis=1), -1)
+
+    def people(self) -> AnyArray:
+        """Annotator of each vote; without names, the first vote of each item is person 1, the second person 2, ..."""
+        if self.votes.annotators is not None:
+            return self.votes.annotators
+        return pd.Series(self.rows).groupby(self.rows).cumcount().to_numpy() + 1
+
+    def uniform(self) -> FloatArray:
+        """Where nothing is known."""
+        return np.full((self.n_items, len(self.classes)), 1 / len(self.classes))
+
+
+def _spread_columns(p: AnyArray, columns: AnyArray, n_classes: int) -> FloatArray:
+    """Probabilities of some classes as a table over all of them."""
+    whole = np.zeros((len(p), n_classes))
+    whole[:, np.asarray(columns, dtype=np.int64)] = p
+    return whole
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _logistic() -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
+
+
+def logistic_on_votes(voted: Voted) -> FloatArray:
+    """A logistic regression on the embedding; every vote is one training row."""
+    seen = np.unique(voted.columns)
+    if len(seen) < 2:
+        return _only_class(voted, seen)
+    with _quiet():
+        model = _logistic().fit(voted.X[voted.rows], voted.columns)
+    return _spread_columns(model.predict_proba(voted.X), model.classes_, len(voted.classes))
+
+
+def _only_class(voted: Voted, seen: IntArray) -> FloatArray:
+    """With one class seen, every classifier can only repeat it."""
+    return voted.uniform() if not len(seen) else np.eye(len(voted.classes))[np.full(voted.n_items, seen[0])]
+
+
+def sklearn_label_spreading(voted: Voted, alpha: float = 0.2, n_neighbors: int = 20) -> FloatArray:
+    """scikit-learn's LabelSpreading with its k-nearest-neighbour kernel, majority labels."""
+    from sklearn.semi_supervised import LabelSpreading
+
+    labels = voted.majority()
+    if len(np.unique(labels[labels >= 0])) < 2:
+        return _only_class(voted, np.unique(labels[labels >= 0]))
+    with _quiet():
+        model = LabelSpreading(kernel="knn", n_neighbors=min(n_neighbors, voted.n_items - 1), alpha=alpha, n_jobs=1)
+        found = np.nan_to_num(model.fit(voted.X, labels).label_distributions_)
+    whole = _spread_columns(found, model.classes_, len(voted.classes))
+    total = whole.sum(axis=1, keepdims=True)
+    return np.where(total > 0, whole / np.where(total > 0, total, 1.0), 1 / len(voted.classes))
+
+
+def self_training(voted: Voted, threshold: float = CONFIDENT) -> FloatArray:
+    """scikit-learn's SelfTrainingClassifier around a logistic regression, majority labels."""
+    from sklearn.semi_supervised import SelfTrainingClassifier
+
+    labels = voted.majority()
+    if len(np.unique(labels[labels >= 0])) < 2:
+        return _only_class(voted, np.unique(labels[labels >= 0]))
+    with _quiet():
+        model = SelfTrainingClassifier(_logistic(), threshold=threshold).fit(voted.X, labels)
+        found = model.predict_proba(voted.X)
+    return _spread_columns(found, model.classes_, len(voted.classes))
+
+
+def laplace_learning(voted: Voted, n_neighbors: int = 20) -> FloatArray:
+    """GraphLearning's Laplace learning: harmonic functions between the voted items, which keep their majority label."""
+    return _graph_learning(voted, "laplace", n_neighbors)
+
+
+def poisson_learning(voted: Voted, n_neighbors: int = 20) -> FloatArray:
+    """GraphLearning's Poisson learning; the positive part of its scores, normalised, stands for a soft label."""
+    return _graph_learning(voted, "poisson", n_neighbors)
+
+
+def _graph_learning(voted: Voted, model: str, n_neighbors: int) -> FloatArray:
+    try:
+        with _quiet():
+            import graphlearning as gl
+    except ImportError as error:
+        raise MissingExtraError("GraphLearning is not installed: pip install 'softspread[compare]'.") from error
+    labels = voted.majority()
+    known = np.flatnonzero(labels >= 0)
+    seen, columns = np.unique(labels[known], return_inverse=True)
+    if len(seen) < 2:
+        return _only_class(voted, seen)
+    from sklearn.neighbors import NearestNeighbors
+
+    k = min(n_neighbors + 1, voted.n_items)  # its neighbours count the item itself
+    distances, neighbours = NearestNeighbors(n_neighbors=k).fit(voted.X).kneighbors(voted.X)
+    with _quiet():
+        W = gl.weightmatrix.knn(voted.X, k, knn_data=(neighbours, distances))
+        learner = gl.ssl.laplace(W) if model == "laplace" else gl.ssl.poisson(W, solver="gradient_descent")
+        scores = np.nan_to_num(np.asarray(learner.fit(known, columns)))
+    positive = np.maximum(scores, 0.0)
+    total = positive.sum(axis=1, keepdims=True)
+    shares = np.where(total > 0, positive / np.where(total > 0, total, 1.0), 1 / len(seen))
+    return _spread_columns(shares, seen, len(voted.classes))
+
+
+def dawid_skene(voted: Voted) -> FloatArray:
+    """crowd-kit's Dawid-Skene: the annotators' confusions and the items' classes together; it knows no features."""
+    try:
+        from crowdkit.aggregation import DawidSkene
+    except ImportError as error:
+        raise MissingExtraError("crowd-kit is not installed: pip install 'softspread[compare]'.") from error
+    frame = pd.DataFrame({"task": voted.rows, "worker": voted.people(), "label": voted.columns})
+    with _quiet():
+        found = DawidSkene(n_iter=N_ROUNDS).fit_predict_proba(frame)
+    p = voted.uniform()
+    p[found.index.to_numpy(dtype=np.int64)] = _spread_columns(
+        found.to_numpy(), found.columns.to_numpy(), len(voted.classes)
+    )
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+def crowdlab(voted: Voted) -> FloatArray:
+    """CROWDLAB of cleanlab on out-of-fold predictions of a logistic regression.
+
+    The consensus class gets its quality score, the others share the rest as the classifier would; items without votes
+    keep the classifier's prediction.
+    """
+    try:
+        from cleanlab.multiannotator import get_label_quality_multiannotator
+    except ImportError as error:
+        raise MissingExtraError("cleanlab is not installed: pip install 'softspread[compare]'.") from error
+    from sklearn.model_selection import KFold, cross_val_predict
+
+    labels = voted.majority()
+    known = np.flatnonzero(labels >= 0)
+    seen, columns = np.unique(labels[known], return_inverse=True)
+    smallest = np.bincount(columns).min(initial=len(known))
+    if len(seen) < 2 or len(known) < N_FOLDS:
+        return _only_class(voted, seen)
+    with _quiet():
+        model = _logistic().fit(voted.X[known], columns)
+        p = _spread_columns(model.predict_proba(voted.X), seen, len(voted.classes))
+        if smallest >= N_FOLDS:
+            from sklearn.model_selection import StratifiedKFold
+
+            parts: Any = StratifiedKFold(N_FOLDS, shuffle=True, random_state=voted.seed)
+        else:
+            parts = KFold(N_FOLDS, shuffle=True, random_state=voted.seed)
+        out_of_fold = cross_val_predict(_logistic(), voted.X[known], columns, cv=parts, method="predict_proba")
+    whole = np.maximum(_spread_columns(out_of_fold, seen, len(voted.classes)), np.finfo(np.float64).tiny)
+    whole /= whole.sum(axis=1, keepdims=True)
+    frame = pd.DataFrame({"task": voted.rows, "person": voted.people(), "label": voted.columns})
+    wide = frame.drop_duplicates(["task", "person"]).pivot(index="task", columns="person", values="label")
+    wide = wide.loc[known].reset_index(drop=True)
+    wide.columns = pd.Index([str(name) for name in wide.columns])
+    logging.getLogger("cleanlab").setLevel(logging.ERROR)
+    with _quiet():
+        result = get_label_quality_multiannotator(
+            wide, whole, return_annotator_stats=False, return_detailed_quality=False, verbose=False
+        )["label_quality"]
+    best = result["consensus_label"].to_numpy(dtype=np.int64)
+    quality = result["consensus_quality_score"].to_numpy(dtype=np.float64)
+    rest = whole.copy()
+    at = np.arange(len(known))
+    rest[at, best] = 0.0
+    total = rest.sum(axis=1, keepdims=True)
+    rest = np.where(total > 0, rest / np.where(total > 0, total, 1.0), 1 / len(voted.classes)) * (1 - quality)[:, None]
+    rest[at, best] += quality
+    p[known] = rest / rest.sum(axis=1, keepdims=True)
+    return p

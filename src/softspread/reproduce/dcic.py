@@ -1,0 +1,402 @@
+"""The Data-Centric Image Classification benchmark: our method as one of its algorithms, and its evaluation.
+
+    raw annotations (JSON)  ->  input dataset: few annotations  ->  soft labels by spreading  ->  output dataset
+      ->  a classifier trained on it  ->  KL, macro F1, macro accuracy, ECE on the test fold
+
+Two phases as in the benchmark: an algorithm improves the labels of train, val and unlabeled images; then a classifier
+is trained with a KL loss and judged on test images against their complete soft labels. Reported is the difference to
+the classifier that was trained on the annotated images alone, median and mean (SEM) over the datasets.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from softspread import report
+from softspread.data import AnyArray, FloatArray, IntArray
+from softspread.datasets.core import Dataset, LackingError, shares
+from softspread.datasets.folders import read_images
+from softspread.datasets.synthetic import digits
+from softspread.errors import InputError, MissingExtraError, StoreError
+from softspread.estimators import ProbabilisticLabelSpreading
+from softspread.reproduce.network import SmallNetwork
+from softspread.reproduce.plan import Trial
+from softspread.simulate import draw_columns
+from softspread.votes import Votes
+
+N_FOLDS = 5
+SLICES = (1, 2, 3)  # those that are evaluated
+ALPHAS = {0.1: 0.9, 1.0: 0.75, 10.0: 0.1}  # the paper's, by budget
+BUDGETS = {0.1: (0.1, 1), 1.0: (1.0, 1), 10.0: (1.0, 10)}  # share of the images, annotations each
+CLIP = 1e-5  # of both distributions in the KL divergence
+ECE_BINS = 15
+SIDE = 16  # images are squeezed to so many pixels for the small network
+DIMENSION = 20  # of the features that the graph is built on
+UNKNOWN = "unknown"
+DCIC_HELP = (
+    "Download the datasets of the DCIC benchmark (https://doi.org/10.5281/zenodo.7152309) and unpack them as "
+    "dcic/raw_datasets/<Name> below the data folder."
+)
+
+
+# ------------------------------------------------------------------------------------------------------------- reading
+@dataclass(frozen=True, slots=True, eq=False)
+class RawDataset:
+    """All images of a dataset with all their annotations."""
+
+    name: str
+    paths: AnyArray  # (n,) relative to the root
+    folds: IntArray  # (n,) 0 to 4
+    classes: tuple[str, ...]
+    counts: FloatArray  # (n, n_classes) annotations
+
+    @property
+    def soft(self) -> FloatArray:
+        """Complete soft labels."""
+        return shares(self.counts)
+
+
+def image_id(path: str) -> str:
+    """File name without its ending.
+
+    Examples
+    --------
+    >>> image_id("raw_datasets/Pig/fold1/a-7.png")
+    'a-7'
+    """
+    return Path(path).stem
+
+
+def read_raw(root: Path, name: str) -> RawDataset:
+    """Images by folds, and annotations.json, of one dataset below the root."""
+    home = root / "raw_datasets" / name
+    if not (home / "annotations.json").exists():
+        raise LackingError(f"there is no {home / 'annotations.json'}. {DCIC_HELP}")
+    sets = read_json(home / "annotations.json")
+    if not isinstance(sets, list):
+        raise StoreError(f"{home / 'annotations.json'} is no list of annotation sets. {DCIC_HELP}")
+    pairs = [
+        (image_id(entry["image_path"]), entry["class_label"])
+        for one in sets
+        for entry in one.get("annotations", [])
+        if entry.get("class_label") is not None
+    ]
+    classes = tuple(sorted({label for _, label in pairs}))
+    columns = {label: column for column, label in enumerate(classes)}
+    paths, folds = [], []
+    for number in range(N_FOLDS):
+        found = sorted((home / f"fold{number + 1}").glob("*.png"))
+        paths += [path.relative_to(root).as_posix() for path in found]
+        folds += [number] * len(found)
+    rows = {image_id(path): row for row, path in enumerate(paths)}
+    if len(rows) < len(paths):
+        raise StoreError(f"{home} has images of the same name in several folds. {DCIC_HELP}")
+    counts = np.zeros((len(paths), len(classes)))
+    for item, label in pairs:
+        if item in rows:
+            counts[rows[item], columns[label]] += 1
+    annotated = counts.any(axis=1)
+    if not annotated.any():
+        raise StoreError(f"{home} has no annotated image. {DCIC_HELP}")
+    return RawDataset(
+        name, np.array(paths)[annotated], np.array(folds, dtype=np.int64)[annotated], classes, counts[annotated]
+    )
+
+
+def read_json(path: Path) -> Any:
+    """A JSON file."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError) as error:
+        raise StoreError(f"{path} is no readable JSON ({error}).") from error
+
+
+def split_of(fold: int, slice_number: int) -> str:
+    """Which split a fold belongs to in a slice.
+
+    Examples
+    --------
+    >>> [split_of(fold, 1) for fold in range(5)]
+    ['train', 'val', 'test', 'train', 'train']
+    """
+    if fold == slice_number % N_FOLDS:
+        return "val"
+    return "test" if fold == (slice_number + 1) % N_FOLDS else "train"
+
+
+# ------------------------------------------------------------------------------------------------------------ datasets
+def input_dataset(
+    raw: RawDataset, slice_number: int, share: float, n_annotations: int, rng: np.random.Generator
+) -> dict[str, Any]:
+    """What an algorithm gets: some train and val images with a few annotations, the others unlabeled, test complete."""
+    splits = np.array([split_of(int(fold), slice_number) for fold in raw.folds])
+    pool = np.flatnonzero(splits != "test")
+    labelled = np.sort(rng.permutation(pool)[: max(1, round(share * len(pool)))])
+    soft: dict[int, FloatArray] = {}
+    for row in labelled:
+        drawn = draw_columns(raw.soft, np.full(n_annotations, row), rng.random(n_annotations))
+        soft[int(row)] = np.bincount(drawn, minlength=len(raw.classes)) / n_annotations
+    complete = raw.soft
+    images = []
+    for row, path in enumerate(raw.paths.tolist()):
+        if splits[row] == "test":
+            images.append(_image(path, "test", raw.classes, complete[row], "test"))
+        elif row in soft:
+            images.append(_image(path, splits[row], raw.classes, soft[row], splits[row]))
+        else:
+            images.append(_image(path, "unlabeled", raw.classes, None, splits[row]))
+    budget = len(labelled) * n_annotations
+    return {
+        "name": raw.name,
+        "v_fold": slice_number,
+        "classes": list(raw.classes),
+        "budget": budget,
+        "weighted_budget": budget / len(pool),
+        "images": images,
+    }
+
+
+def _image(path: str, split: str, classes: tuple[str, ...], soft: FloatArray | None, original: str) -> dict[str, Any]:
+    best = -1 if soft is None else int(np.argmax(soft))
+    return {
+        "path": path,
+        "split": str(split),
+        "gt": best,
+        "gt_verbose": UNKNOWN if best < 0 else classes[best],
+        "soft_gt": [] if soft is None else [float(value) for value in soft],
+        "info": {"original_split": str(original)},
+    }
+
+
+def dataset_folder(name: str, method: str, n_annotations: int, share: float) -> str:
+    """Folder of a method's output.
+
+    Examples
+    --------
+    >>> dataset_folder("Pig", "pls", 1, 0.1)
+    'Pig-pls-01-0.10'
+    """
+    if "-" in method:
+        raise InputError(f"a method's name has no dash here, got {method!r}.")
+    return f"{name}-{method}-{n_annotations:02d}-{share:.2f}"
+
+
+def write_dataset(root: Path, kind: str, folder: str, dataset: dict[str, Any]) -> Path:
+    """Write ``<kind>/<folder>/<folder>-slice<v>.json``; kind is input_datasets, output_datasets, evaluate_datasets."""
+    home = root / kind / folder
+    home.mkdir(parents=True, exist_ok=True)
+    path = home / f"{folder}-slice{dataset['v_fold']}.json"
+    report.write_text(path, json.dumps(dataset))
+    return path
+
+
+# ---------------------------------------------------------------------------------------------------------- the method
+def improve_labels(
+    dataset: dict[str, Any], X: FloatArray, alpha: float, n_annotations: int = 1, n_neighbors: int = 20
+) -> dict[str, Any]:
+    """Our algorithm: spread the annotations of an input dataset to all its images that are not test.
+
+    Parameters
+    ----------
+    dataset : as read from JSON; it is not changed
+    X : (n_images, d) features in the order of ``dataset["images"]``
+    alpha : spreading intensity, see ``ALPHAS``
+    n_annotations : how many annotations stand behind each given soft label
+
+    Returns
+    -------
+    output : the same with soft labels for train, val and unlabeled images; these return to their original split
+    """
+    images, classes = dataset["images"], tuple(dataset["classes"])
+    if len(X) != len(images):
+        raise InputError(f"{len(X)} rows of features for {len(images)} images; they must agree.")
+    counts = np.zeros((len(images), len(classes)))
+    for row, image in enumerate(images):
+        if image["split"] in ("train", "val") and image["soft_gt"]:
+            counts[row] = np.asarray(image["soft_gt"]) * n_annotations
+    # test images take part in the graph by their features only
+    estimator = ProbabilisticLabelSpreading(alpha=alpha, n_neighbors=n_neighbors, annotator_model="none", n_jobs=1)
+    p = estimator.fit(X, Votes.from_counts(counts, classes=list(classes)), classes=list(classes)).predict_proba()
+    improved = []
+    for row, image in enumerate(images):
+        if image["split"] == "test":
+            improved.append(image)
+        else:
+            original = image["info"].get("original_split", "train")
+            improved.append(_image(image["path"], original, classes, p[row], original))
+    return {**dataset, "images": improved}
+
+
+# ---------------------------------------------------------------------------------------------------------- evaluation
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """How a classifier does on the test images."""
+
+    kl: float
+    macro_f1: float
+    macro_accuracy: float
+    ece: float
+
+
+def evaluate(p_true: FloatArray, p: FloatArray) -> Scores:
+    """KL with both clipped to [1e-5, 1 - 1e-5], macro F1, macro accuracy and expected calibration error.
+
+    Examples
+    --------
+    >>> evaluate(np.eye(2), np.eye(2)).macro_f1
+    1.0
+    """
+    truth, found = np.clip(p_true, CLIP, 1 - CLIP), np.clip(p, CLIP, 1 - CLIP)
+    kl = float(np.mean(np.sum(truth * np.log(truth / found), axis=1)))
+    right, said = p_true.argmax(axis=1), p.argmax(axis=1)
+    f1, recalls = [], []
+    for column in np.unique(right):
+        hits = float(np.sum((right == column) & (said == column)))
+        n_right, n_said = float(np.sum(right == column)), float(np.sum(said == column))
+        recalls.append(hits / n_right)
+        f1.append(2 * hits / (n_right + n_said))
+    sure = p.max(axis=1)
+    bins = np.minimum((sure * ECE_BINS).astype(int), ECE_BINS - 1)
+    gaps = [
+        abs(float(np.mean(right[bins == b] == said[bins == b])) - float(sure[bins == b].mean()))
+        * float(np.mean(bins == b))
+        for b in np.unique(bins)
+    ]
+    return Scores(kl, float(np.mean(f1)), float(np.mean(recalls)), float(np.sum(gaps)))
+
+
+def train_and_judge(
+    dataset: dict[str, Any], pixels: AnyArray, truth: FloatArray, seed: int, classifier: str = "small"
+) -> Scores:
+    """Train a classifier on the train images of an output dataset, and judge it on the test images.
+
+    Parameters
+    ----------
+    pixels : (n_images, side, side, 3) bytes
+    truth : (n_images, n_classes) complete soft labels
+    classifier : "small", a network on a CPU; else the name or folder of a transformers image classifier
+    """
+    images = dataset["images"]
+    rows = [row for row, image in enumerate(images) if image["split"] == "train" and image["soft_gt"]]
+    test = np.array([row for row, image in enumerate(images) if image["split"] == "test"])
+    soft = np.array([images[row]["soft_gt"] for row in rows])
+    train = np.array(rows)
+    if classifier == "small":
+        flat = pixels.reshape(len(pixels), -1) / 255
+        network = SmallNetwork(seed=seed).fit(flat[train], soft)
+        return evaluate(truth[test], network.predict_proba(flat[test]))
+    from softspread.datasets.finetune import TrainSettings, predict_classes, train_classifier, transformers_model
+
+    how = TrainSettings(seed=seed)
+    trained = train_classifier(transformers_model(classifier), pixels, train, soft, how)
+    return evaluate(truth[test], predict_classes(trained, pixels, test, how))
+
+
+def pixel_features(pixels: AnyArray) -> FloatArray:
+    """Principal components of the pixels, (n, 20): features that need no model."""
+    from sklearn.decomposition import PCA
+
+    flat = pixels.reshape(len(pixels), -1) / 255
+    return np.asarray(PCA(min(DIMENSION, *flat.shape), svd_solver="full").fit_transform(flat), dtype=np.float64)
+
+
+# -------------------------------------------------------------------------------------------------------------- trials
+def run_trial(trial: Trial, data: Path | None, load_digits: Callable[[], Dataset] = digits) -> list[dict[str, Any]]:
+    """One dataset, budget and slice: the annotated images alone, and with labels improved by spreading."""
+    import tempfile
+
+    budget, number = float(trial.budget or 1.0), int(trial.options["slice"])
+    if budget not in BUDGETS:
+        raise InputError(f"budget must be one of {', '.join(map(str, BUDGETS))}, got {budget}.")
+    name = str(trial.dataset["name"])
+    if name.startswith("mini_"):
+        with tempfile.TemporaryDirectory() as folder:
+            write_miniature(Path(folder), name, load_digits(), trial.seed)
+            return _both(trial, Path(folder), name, budget, number)
+    if data is None or not (data / "dcic").is_dir():
+        raise LackingError(f"the DCIC datasets are not in the data folder. {DCIC_HELP}")
+    return _both(trial, data / "dcic", name, budget, number)
+
+
+def _both(trial: Trial, root: Path, name: str, budget: float, number: int) -> list[dict[str, Any]]:
+    raw = read_raw(root, name)
+    side = int(trial.options.get("side", SIDE))
+    pixels = read_images([root / path for path in raw.paths], side)
+    share, n_annotations = BUDGETS[budget]
+    rng = np.random.default_rng([trial.seed, trial.draw, number, int(10 * budget)])
+    given = input_dataset(raw, number, share, n_annotations, rng)
+    features = root / "features" / f"{name}.npy"
+    X = np.load(features, allow_pickle=False) if features.exists() else pixel_features(pixels)
+    improved = improve_labels(given, np.asarray(X, dtype=np.float64), ALPHAS[budget], n_annotations)
+    rows = []
+    for method, dataset in (("baseline", given), ("pls", improved)):
+        judged = train_and_judge(dataset, pixels, raw.soft, trial.seed, str(trial.options.get("classifier", "small")))
+        row: dict[str, Any] = {"method": method, "n_items": len(pixels), "votes": given["budget"], "slice": number}
+        row |= {"kl": judged.kl, "macro_f1": judged.macro_f1, "accuracy": judged.macro_accuracy, "ece": judged.ece}
+        rows.append(row)
+    return rows
+
+
+def difference_rows(frame: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
+    """KL with improved labels minus KL without: {"PLS, here": {budget: [median, mean, SEM over datasets]}}."""
+    means = frame.groupby(["budget", "dataset", "method"])["kl"].mean().unstack()
+    difference = means["pls"] - means["baseline"]
+    found = {}
+    for budget, part in difference.groupby("budget"):
+        values = part.to_numpy()
+        error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+        found[f"{float(str(budget)):g}"] = [float(np.median(values)), float(values.mean()), error]
+    return {"PLS, here": found}
+
+
+# ----------------------------------------------------------------------------------------------------------- miniature
+MINIATURES: dict[str, tuple[str, ...]] = {  # how the ten digits are told apart
+    "mini_digits": tuple("0123456789"),
+    "mini_parity": ("even", "odd") * 5,
+    "mini_size": ("small",) * 5 + ("large",) * 5,
+}
+MINI_ITEMS, MINI_ANNOTATIONS = 600, 20
+
+
+def write_miniature(root: Path, name: str, data: Dataset, seed: int = 0) -> Path:
+    """A dataset in the benchmark's format from the digits, with 20 simulated annotations an image."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise MissingExtraError("images need Pillow: pip install 'softspread[images]'.") from error
+    if name not in MINIATURES:
+        raise InputError(f"miniature must be one of {', '.join(MINIATURES)}, got {name!r}.")
+    rng = np.random.default_rng([seed, len(name)])
+    chosen = rng.permutation(data.n_items)[:MINI_ITEMS]
+    if data.p_true is None or data.images is None:
+        raise InputError("the digits came without images.")
+    home = root / "raw_datasets" / name
+    entries = []
+    for place, row in enumerate(chosen):
+        folder = home / f"fold{place % N_FOLDS + 1}"
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"digit{row:04d}.png"
+        Image.fromarray(data.images[row]).save(path)
+        drawn = draw_columns(data.p_true, np.full(MINI_ANNOTATIONS, row), rng.random(MINI_ANNOTATIONS))
+        entries += [
+            {
+                "image_path": path.relative_to(root).as_posix(),
+                "class_label": MINIATURES[name][int(digit)],
+                "created_at": "2024-01-01T00:00:00",
+            }
+            for digit in drawn
+        ]
+    annotation_set = {
+        "name": "INVALID",
+        "user_mail": "INVALID",
+        "annotation_time": 0,
+        "dataset_name": name,
+        "annotations": entries,
+    }
+    report.write_text(home / "annotations.json", json.dumps([annotation_set]))
+    return home

@@ -1,0 +1,367 @@
+"""The paper's findings as statements that pass or fail, each with its number.
+
+A statement is checked on every dataset that its experiment was run on. Where the experiment was not run there is no
+statement; a statement that fails says by how much.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from softspread.reproduce.run import each
+from softspread.reproduce.tables import labelled, paper_numbers
+
+FLAT = 0.10  # a change below a tenth is "stagnates"
+STEEP = 0.30  # a change above three tenths is "falls"
+SLOPES = (0.7, 1.1)  # of log evidence over log 1/(1 - alpha); components and peaks keep it below 1
+LEVEL = 0.02  # two RMSEs this close count as level
+ROWS_WITHIN = 2 / 3  # of the authors' rows that have to lie within one of their standard deviations: of draws from one
+#                      normal distribution, 68 % do
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One statement on one dataset."""
+
+    experiment: str
+    dataset: str
+    statement: str
+    holds: bool
+    number: str
+
+    def line(self) -> str:
+        """In one line."""
+        return f"{'PASS' if self.holds else 'FAIL'} {self.dataset}: {self.statement} ({self.number})"
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
+
+
+Frames = Mapping[str, Any]  # trials of each experiment, as data frames
+
+
+def _per_dataset(frames: Frames, *names: str) -> Iterator[tuple[str, str, Any]]:
+    """Experiment, dataset and trials; the first of the named experiments that has the dataset counts."""
+    seen = set()
+    for name in names:
+        frame = frames.get(name)
+        if frame is None or frame.empty:
+            continue
+        for dataset, part in labelled(frame).groupby("dataset_label", sort=False):
+            if dataset not in seen and (part["method"] == "pls").any():
+                seen.add(dataset)
+                yield name, str(dataset), part
+
+
+def _alphas(frame: Any) -> Any:
+    """Trials of spreading with a number as alpha, and that number."""
+    part = frame[frame["method"] == "pls"]
+    part = part.assign(alpha=each(part, "parameters", "alpha"))
+    part = part[part["alpha"].map(lambda value: isinstance(value, float | int)).astype(bool)]
+    return part.assign(alpha=part["alpha"].astype(float))
+
+
+def alpha_and_budget(frames: Frames) -> Iterator[Finding]:
+    """Large alpha for few votes, small alpha for many."""
+    for name, dataset, frame in _per_dataset(frames, "alpha_budget", "trajectories_alpha"):
+        means = _alphas(frame).groupby(["budget", "alpha"])["rmse"].mean().unstack()
+        low, high = min(means, key=lambda a: abs(a - 0.1)), min(means, key=lambda a: abs(a - 0.9))
+        few, many = means.index.min(), means.index.max()
+        at_few, at_many = means.loc[few], means.loc[many]
+        yield Finding(
+            name,
+            dataset,
+            f"a larger alpha is better at a small budget ({100 * few:g} %)",
+            bool(at_few[high] < at_few[low]),
+            f"RMSE {at_few[high]:.4f} at alpha {high:g}, {at_few[low]:.4f} at {low:g}",
+        )
+        yield Finding(
+            name,
+            dataset,
+            f"and worse at a large one ({100 * many:g} %)",
+            bool(at_many[high] > at_many[low]),
+            f"RMSE {at_many[high]:.4f} at alpha {high:g}, {at_many[low]:.4f} at {low:g}",
+        )
+        best = means.idxmin(axis=1)
+        falls = bool((best.sort_index().diff().dropna() <= 0).all())
+        listed = ", ".join(f"{100 * budget:g} %: {alpha:g}" for budget, alpha in best.items())
+        yield Finding(name, dataset, "the best alpha falls as the budget grows", falls, listed)
+
+
+def alpha_and_neighbors(frames: Frames) -> Iterator[Finding]:
+    """Many neighbours for a small alpha, few for a large one."""
+    for name, dataset, frame in _per_dataset(frames, "alpha_k", "neighbors"):
+        budget = min(frame["budget"].unique(), key=lambda share: abs(np.log(share / 0.1)))
+        part = _alphas(frame[frame["budget"] == budget])
+        part = part.assign(k=each(part, "parameters", "n_neighbors"))
+        means = part.groupby(["alpha", "k"])["rmse"].mean().unstack()
+        few, many = min(means, key=lambda k: abs(k - 5)), min(means, key=lambda k: abs(k - 50))
+        for alpha, better, worse, words in (
+            (means.index.min(), many, few, "a small alpha likes many neighbours"),
+            (means.index.max(), few, many, "a large alpha likes few neighbours"),
+        ):
+            row = means.loc[alpha]
+            number = f"alpha {alpha:g}: RMSE {row[better]:.4f} with {better} neighbours, {row[worse]:.4f} with {worse}"
+            yield Finding(name, dataset, words, bool(row[better] < row[worse]), number)
+
+
+def stagnation(frames: Frames) -> Iterator[Finding]:
+    """Items that never get votes stop improving."""
+    for name, dataset, frame in _per_dataset(frames, "train_test"):
+        part = _alphas(frame)
+        alpha = part["alpha"].min()
+        means = part[part["alpha"] == alpha].groupby("budget")[["rmse_train", "rmse_test"]].mean()
+        start, end = means.index[np.abs(np.log(means.index)).argmin()], means.index.max()
+        change = 1 - means.loc[end] / means.loc[start]
+        yield Finding(
+            name,
+            dataset,
+            "RMSE on items without votes stagnates, while it falls on items with votes",
+            bool(abs(change["rmse_test"]) < FLAT and change["rmse_train"] > STEEP),
+            f"alpha {alpha:g}, from {100 * start:g} % to {100 * end:g} %: {change['rmse_test']:.0%} lower without, "
+            f"{change['rmse_train']:.0%} lower with votes",
+        )
+
+
+def spread_out(frames: Frames) -> Iterator[Finding]:
+    """A budget does more on many items than on few."""
+    for name, dataset, frame in _per_dataset(frames, "concentrate"):
+        part = _alphas(frame)
+        part = part.assign(share=each(part, "design", "subset_share"))
+        means = part.groupby(["alpha", "share"])["rmse"].mean().unstack()
+        best_few = means[[share for share in means if share <= 0.1]].min(axis=1)
+        gain = 1 - means[1.0] / best_few
+        yield Finding(
+            name,
+            dataset,
+            "votes spread over all items beat the same votes on a tenth of them or fewer",
+            bool((gain > 0).all()),
+            "; ".join(f"alpha {alpha:g}: RMSE {value:.0%} lower" for alpha, value in gain.items()),
+        )
+
+
+def evidence_growth(frames: Frames) -> Iterator[Finding]:
+    """Evidence grows like 1 / (1 - alpha)."""
+    for name, dataset, frame in _per_dataset(frames, "evidence"):
+        means = _alphas(frame).groupby("alpha")["mean_evidence"].mean()
+        means = means[means.index >= 0.9]
+        if len(means) < 2:
+            continue
+        slope = float(np.polyfit(np.log(1 / (1 - means.index)), np.log(means), 1)[0])
+        yield Finding(
+            name,
+            dataset,
+            "the evidence of an item grows about like 1 / (1 - alpha)",
+            SLOPES[0] <= slope <= SLOPES[1],
+            f"slope {slope:.2f} of log evidence over log 1 / (1 - alpha), alpha from 0.9 to {means.index.max():g}",
+        )
+
+
+def growing_items(frames: Frames) -> Iterator[Finding]:
+    """A fixed number of votes reaches a growing dataset only with a large alpha."""
+    for name, dataset, frame in _per_dataset(frames, "growing_datasets"):
+        part = _alphas(frame[frame["votes"] == frame["votes"].min()])
+        means = part.groupby(["alpha", "n_items"])["rmse"].mean().unstack()
+        change = means[means.columns.max()] / means[means.columns.min()] - 1
+        low, high = change.index.min(), change.index.max()
+        yield Finding(
+            name,
+            dataset,
+            "with a fixed number of votes, RMSE grows with the dataset for a small alpha and hardly for a large one",
+            bool(change[low] > FLAT and change[high] < change[low]),
+            f"from {means.columns.min():,} to {means.columns.max():,} items: {change[low]:+.0%} at alpha {low:g}, "
+            f"{change[high]:+.0%} at {high:g}",
+        )
+        seen = part.groupby(["alpha", "n_items"])["mean_evidence"].mean().unstack()
+        first, last = seen.columns.min(), seen.columns.max()
+        yield Finding(
+            name,
+            dataset,
+            "and the evidence of an item falls",
+            bool((seen[last] < seen[first]).all()),
+            "; ".join(f"alpha {alpha:g}: {row[first]:.3f} to {row[last]:.3f}" for alpha, row in seen.iterrows()),
+        )
+
+
+def separated_features(frames: Frames) -> Iterator[Finding]:
+    """Features with a larger silhouette give a smaller RMSE."""
+    frame = frames.get("dimensions")
+    if frame is None or frame.empty:
+        return
+    for dataset, part in frame.groupby("dataset"):
+        means = part.groupby("features")[["rmse", "silhouette"]].mean().dropna()
+        if len(means) < 4:
+            continue
+        rank = float(means["rmse"].rank().corr(means["silhouette"].rank()))
+        yield Finding(
+            "dimensions",
+            str(dataset),
+            "features with a larger silhouette tend to give a smaller RMSE",
+            rank < 0,
+            f"rank correlation {rank:.2f} over {len(means)} feature spaces",
+        )
+
+
+def rmse_from_few_votes(frames: Frames) -> Iterator[Finding]:
+    """Histograms of few votes make the RMSE look too large; correcting for their noise does not."""
+    for name, dataset, frame in _per_dataset(frames, "estimated_rmse"):
+        largest = frame[frame["size"] == frame["size"].max()]
+        means = largest.groupby("votes_per_item")[["rmse", "estimate", "corrected"]].mean()
+        few, many = means.loc[means.index.min()], means.loc[means.index.max()]
+        excess = few["estimate"] - few["rmse"]
+        yield Finding(
+            name,
+            dataset,
+            "one vote an item makes the RMSE look far too large, ten votes much less so",
+            bool(few["estimate"] > 1.5 * few["rmse"] and many["estimate"] - many["rmse"] < excess / 3),
+            f"true RMSE {few['rmse']:.4f}; with 1 vote {few['estimate']:.4f}, with {means.index.max()} "
+            f"{many['estimate']:.4f}",
+        )
+        at = means.loc[min(means.index, key=lambda number: abs(number - 3))]
+        yield Finding(
+            name,
+            dataset,
+            "with the votes' noise taken off, three votes an item suffice (not in the paper)",
+            bool(abs(at["corrected"] / at["rmse"] - 1) < FLAT),
+            f"true {at['rmse']:.4f}, estimated {at['corrected']:.4f} on {int(frame['size'].max())} items",
+        )
+
+
+def intervals_widen(frames: Frames) -> Iterator[Finding]:
+    """Intervals are wide where votes are few."""
+    frame = frames.get("sine_intervals")
+    if frame is None or frame.empty:
+        return
+    frame = frame.assign(interval=each(frame, "options", "interval"))
+    means = frame.groupby(["interval", "region"])[["width", "coverage"]].mean().unstack()
+    for kind in means.index:
+        wide, narrow = means.loc[kind, ("width", "sparse")], means.loc[kind, ("width", "dense")]
+        yield Finding(
+            "sine_intervals",
+            "sine_curve",
+            f"{kind} intervals are wider where votes are few",
+            bool(wide > narrow),
+            f"mean width {wide:.3f} there, {narrow:.3f} elsewhere",
+        )
+    if "hoeffding" in means.index:
+        lowest = float(means.loc["hoeffding", "coverage"].min())
+        yield Finding(
+            "sine_intervals",
+            "sine_curve",
+            "Hoeffding intervals with the bias bound contain the truth as often as they promise",
+            lowest >= 0.95,
+            f"coverage {lowest:.3f}, promised 0.95",
+        )
+
+
+def best_on_moons(frames: Frames) -> Iterator[Finding]:
+    """Density helps on two moons."""
+    for experiment in ("rmse_10", "rmse_1"):
+        frame = frames.get(experiment)
+        if frame is None or frame.empty:
+            continue
+        means = frame[frame["dataset"] == "two_moons"].groupby("method")["rmse"]
+        best = {name: group.groupby(frame["parameters"]).mean().min() for name, group in means}
+        if not {"pls", "gkr", "knn"} <= set(best):
+            continue
+        yield Finding(
+            experiment,
+            "two_moons",
+            "spreading beats both baselines, each at its best setting",
+            bool(best["pls"] < min(best["gkr"], best["knn"])),
+            f"RMSE {best['pls']:.4f}, kernel {best['gkr']:.4f}, nearest votes {best['knn']:.4f}",
+        )
+
+
+def authors_rows(frames: Frames) -> Iterator[Finding]:
+    """The authors' own runs on two moons."""
+    for experiment in ("moons_raw", "rmse_10", "rmse_1"):
+        frame = frames.get(experiment)
+        if frame is None or frame.empty or "two_moons" not in set(frame["dataset"]):
+            continue
+        part: Any = labelled(frame[frame["dataset"] == "two_moons"])
+        paper = paper_numbers(experiment)
+        inside, outside = 0, []
+        for (key, votes), group in part.groupby(["paper_key", "votes"], sort=False):
+            numbers = paper.get(str(key), {})
+            found = numbers.get(str(int(votes))) or numbers.get("two_moons")
+            if not found or len(found) < 2 or str(key).endswith("_truth") or key == "histogram":
+                continue  # counting votes has no spread but that of the points, which are drawn anew
+            mean, spread = found
+            ours = group["rmse"].mean()
+            if abs(ours - mean) <= spread:
+                inside += 1
+            else:
+                outside.append(f"{key} at {int(votes)} votes: {ours:.4f}, theirs {mean:.4f} ± {spread:.4f}")
+        if inside + len(outside):
+            number = f"{inside} of {inside + len(outside)}" + ("; not: " + "; ".join(outside) if outside else "")
+            yield Finding(
+                experiment,
+                "two_moons",
+                "rows lie within one of the authors' standard deviations of their mean",
+                inside >= ROWS_WITHIN * (inside + len(outside)),
+                number,
+            )
+
+
+def best_without_truth(frames: Frames) -> Iterator[Finding]:
+    """Spreading with parameters chosen from the votes against everything else at its best setting."""
+    for experiment in ("cifar10h_table", "competitors"):
+        for name, dataset, frame in _per_dataset(frames, experiment):
+            means = frame.groupby(["votes", "method_label"])["rmse"].mean().unstack()
+            rivals = [label for label in means if not str(label).startswith("PLS")]
+            if "PLS (auto)" not in means or not rivals:
+                continue
+            ratio = means["PLS (auto)"] / means[rivals].min(axis=1) - 1
+            yield Finding(
+                name,
+                dataset,
+                "spreading with alpha chosen without truth is best or level (2 %) at every budget",
+                bool((ratio <= LEVEL).all()),
+                "; ".join(f"{int(votes):,} votes: {value:+.1%}" for votes, value in ratio.items())
+                + " against the best other method",
+            )
+
+
+def errors_vanish(frames: Frames) -> Iterator[Finding]:
+    """Consistency."""
+    frame = frames.get("consistency")
+    if frame is None or frame.empty:
+        return
+    frame = frame.assign(dimension=each(frame, "options", "dimension"), graph=each(frame, "options", "graph"))
+    for (dimension, graph), part in frame.groupby(["dimension", "graph"]):
+        means = part.groupby("n_items")[["rmse", "largest_error", "votes_per_item"]].mean()
+        first, last = means.iloc[0], means.iloc[-1]
+        yield Finding(
+            "consistency",
+            f"unit cube, {dimension} d, {graph}",
+            "the largest error falls while votes per item fall",
+            bool(last["largest_error"] < first["largest_error"] and last["votes_per_item"] < first["votes_per_item"]),
+            f"{first['largest_error']:.3f} to {last['largest_error']:.3f}, RMSE {first['rmse']:.4f} to "
+            f"{last['rmse']:.4f}, votes per item {first['votes_per_item']:.3f} to {last['votes_per_item']:.3f}",
+        )
+
+
+CHECKS: tuple[Callable[[Frames], Iterator[Finding]], ...] = (
+    authors_rows,
+    best_on_moons,
+    alpha_and_budget,
+    alpha_and_neighbors,
+    stagnation,
+    spread_out,
+    evidence_growth,
+    growing_items,
+    separated_features,
+    rmse_from_few_votes,
+    intervals_widen,
+    errors_vanish,
+    best_without_truth,
+)
+
+
+def check_findings(frames: Frames) -> list[Finding]:
+    """All statements that the experiments at hand can decide."""
+    return [finding for check in CHECKS for finding in check(frames)]

@@ -1,0 +1,264 @@
+"""Every method by name: from votes on some items to soft labels for all of them.
+
+Ours, the paper's baselines, and :mod:`softspread.reproduce.competitors`. A word as parameter asks for a choice:
+"auto" by the votes themselves, without any truth; "truth" by comparing with the truth, as the paper does for its
+rows with a star, which nobody can do in practice.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from softspread.baselines import GaussianKernelRegression, KNeighborsVotes, VoteHistogram
+from softspread.data import FloatArray
+from softspread.datasets.core import Dataset, LackingError
+from softspread.errors import InputError
+from softspread.estimators import ProbabilisticLabelSpreading
+from softspread.graph import Graph, knn_graph
+from softspread.reproduce import competitors
+from softspread.tuning import tune
+from softspread.votes import Votes
+
+N_NEIGHBORS = 20
+TRUTH_TRIALS = 30  # evaluations of a search against the truth; the paper allowed 200
+AUTO, TRUTH = "auto", "truth"
+FAR = 0.95  # above this alpha local solves are slow, and these are quicker:
+SMALL = 2_500  # ... one dense inverse, up to so many items
+FLAT = 3  # ... a sparse factorisation, which stays sparse in so few dimensions
+
+
+@dataclass(slots=True)
+class Task:
+    """What a method may use: items, votes, and graphs that are built once for all methods."""
+
+    data: Dataset
+    votes: Votes
+    seed: int
+    graphs: dict[tuple[int, str], Graph] = field(default_factory=dict)
+
+    @property
+    def X(self) -> FloatArray:  # noqa: N802
+        """Features; every method here needs them."""
+        if self.data.X is None:
+            raise LackingError(
+                f"{self.data.name} has no features; make features_<name>.npy in its folder with `softspread embed`."
+            )
+        return self.data.X
+
+    @property
+    def p_true(self) -> FloatArray:
+        """Soft labels that the votes were drawn from."""
+        if self.data.p_true is None:
+            raise LackingError(f"{self.data.name} has no soft labels; give it features or soft_labels.npy.")
+        return self.data.p_true
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.data.classes)
+
+    def graph(self, n_neighbors: int = N_NEIGHBORS, bandwidth: str = "kth") -> Graph:
+        """Nearest-neighbour graph, built when first asked for."""
+        key = (min(n_neighbors, len(self.X) - 1), bandwidth)
+        if key not in self.graphs:
+            self.graphs[key] = knn_graph(self.X, key[0], bandwidth, n_jobs=1, random_state=self.seed)
+        return self.graphs[key]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What a method says."""
+
+    p: FloatArray  # (n, n_classes)
+    evidence: FloatArray | None = None  # (n,)
+    chosen: Mapping[str, Any] = field(default_factory=dict)  # parameters that the method chose itself
+
+
+Method = Callable[..., Outcome]
+
+
+def spread(
+    task: Task,
+    alpha: float | str = 0.9,
+    n_neighbors: int | str = N_NEIGHBORS,
+    bandwidth: str = "kth",
+    prior: str = "none",
+    annotator_model: str = "none",
+) -> Outcome:
+    """Ours. Words choose: alpha and n_neighbors "auto", alpha "truth" (both), prior "model" (its strength)."""
+    chosen: dict[str, Any] = {}
+    items: Any
+    options: dict[str, Any] = {}
+    if prior not in ("none", "model"):
+        raise InputError(f"prior must be none or model, got {prior!r}.")
+    if prior == "model":
+        if task.data.prior is None:
+            raise LackingError(f"{task.data.name} comes without predictions of a model.")
+        options["prior"] = task.data.prior
+    if alpha == TRUTH:
+        items, chosen = _chosen_by_truth(task, bandwidth)
+    else:
+        items = task.X if isinstance(n_neighbors, str) else task.graph(n_neighbors, bandwidth)
+    used = chosen.get("alpha", alpha)
+    estimator = ProbabilisticLabelSpreading(
+        alpha=used,
+        n_neighbors=n_neighbors,
+        bandwidth=bandwidth,
+        prior_strength=AUTO if prior == "model" else 1e-4,
+        solver=_quickest(task, used),
+        annotator_model=annotator_model,
+        n_jobs=1,
+        **options,
+    )
+    estimator.fit(items, task.votes, classes=task.data.classes)
+    if alpha == AUTO:
+        chosen["alpha"] = float(estimator.alpha_)
+    if n_neighbors == AUTO:
+        chosen["n_neighbors"] = int(estimator.graph_.n_neighbors or 0)
+    if prior == "model":
+        chosen["prior_strength"] = float(estimator.prior_strength_)
+    return Outcome(estimator.predict_proba(), estimator.evidence_, chosen)
+
+
+def _quickest(task: Task, alpha: Any) -> str:
+    """The solver for a number as alpha; all of them give the same soft labels."""
+    if not isinstance(alpha, float) or alpha <= FAR:
+        return "auto"
+    if len(task.X) <= SMALL:
+        return "dense"
+    return "direct" if task.X.shape[1] <= FLAT else "auto"
+
+
+def _chosen_by_truth(task: Task, bandwidth: str) -> tuple[Graph, dict[str, Any]]:
+    found = tune(
+        task.X,
+        task.votes,
+        classes=task.data.classes,
+        truth=task.p_true,
+        n_trials=TRUTH_TRIALS,
+        bandwidth=bandwidth,
+        n_jobs=1,
+        random_state=task.seed,
+    )
+    return task.graph(int(found.n_neighbors or 1), bandwidth), {"alpha": found.alpha, "n_neighbors": found.n_neighbors}
+
+
+def count_votes(task: Task) -> Outcome:
+    """Each item's own votes."""
+    estimator = VoteHistogram().fit(task.X, task.votes, classes=task.data.classes)
+    return Outcome(estimator.predict_proba(), estimator.evidence_)
+
+
+def kernel_regression(task: Task, gamma: float | str = 1.0) -> Outcome:
+    """Gaussian kernel; gamma "truth" chooses in hindsight."""
+    chosen = {}
+    if gamma == TRUTH:
+        chosen = {"gamma": _baseline_by_truth(task, "gkr").gamma}
+    estimator = GaussianKernelRegression(chosen.get("gamma", gamma)).fit(task.X, task.votes, classes=task.data.classes)
+    return Outcome(estimator.predict_proba(), estimator.evidence_, chosen)
+
+
+def nearest_votes(task: Task, n_neighbors: int | str = 20) -> Outcome:
+    """All votes of the nearest voted items; n_neighbors "truth" chooses in hindsight."""
+    chosen = {}
+    if n_neighbors == TRUTH:
+        chosen = {"n_neighbors": _baseline_by_truth(task, "knn").n_neighbors}
+    number = chosen.get("n_neighbors", n_neighbors)
+    estimator = KNeighborsVotes(number, n_jobs=1).fit(task.X, task.votes, classes=task.data.classes)
+    return Outcome(estimator.predict_proba(), estimator.evidence_, chosen)
+
+
+def _baseline_by_truth(task: Task, method: str) -> Any:
+    return tune(
+        task.X,
+        task.votes,
+        classes=task.data.classes,
+        truth=task.p_true,
+        method=method,
+        n_trials=TRUTH_TRIALS,
+        n_jobs=1,
+        random_state=task.seed,
+    )
+
+
+def model_alone(task: Task) -> Outcome:
+    """Predictions of a model that saw no votes, such as a zero-shot classifier."""
+    if task.data.prior is None:
+        raise LackingError(f"{task.data.name} comes without predictions of a model.")
+    return Outcome(task.data.prior)
+
+
+def _competitor(estimate: Callable[..., FloatArray]) -> Method:
+    def run(task: Task, **parameters: Any) -> Outcome:
+        voted = competitors.Voted(task.X, task.votes, task.data.classes, task.seed)
+        return Outcome(estimate(voted, **parameters))
+
+    return run
+
+
+METHODS: dict[str, Method] = {
+    "pls": spread,
+    "histogram": count_votes,
+    "gkr": kernel_regression,
+    "knn": nearest_votes,
+    "model": model_alone,
+    "sklearn_label_spreading": _competitor(competitors.sklearn_label_spreading),
+    "self_training": _competitor(competitors.self_training),
+    "logistic": _competitor(competitors.logistic_on_votes),
+    "laplace": _competitor(competitors.laplace_learning),
+    "poisson": _competitor(competitors.poisson_learning),
+    "dawid_skene": _competitor(competitors.dawid_skene),
+    "crowdlab": _competitor(competitors.crowdlab),
+}
+TITLES = {
+    "pls": "PLS",
+    "histogram": "Own votes",
+    "gkr": "GKR",
+    "knn": "kNN",
+    "model": "Model alone",
+    "sklearn_label_spreading": "scikit-learn LabelSpreading",
+    "self_training": "scikit-learn SelfTraining",
+    "logistic": "Logistic regression on votes",
+    "laplace": "GraphLearning Laplace",
+    "poisson": "GraphLearning Poisson",
+    "dawid_skene": "crowd-kit Dawid-Skene",
+    "crowdlab": "cleanlab CROWDLAB",
+}
+
+
+def find_method(name: str) -> Method:
+    """A method by name."""
+    if name not in METHODS:
+        raise InputError(f"method {name!r} is unknown; there are {', '.join(METHODS)}.")
+    return METHODS[name]
+
+
+def method_title(name: str, parameters: Mapping[str, Any]) -> str:
+    """How a method with its parameters is called in tables, such as "PLS (0.9)"; a star marks a choice by the truth.
+
+    Examples
+    --------
+    >>> method_title("pls", {"alpha": 0.9, "bandwidth": "mean"}), method_title("gkr", {"gamma": "truth"})
+    ('PLS (0.9)', 'GKR (*)')
+    """
+    main = {"pls": "alpha", "gkr": "gamma", "knn": "n_neighbors"}.get(name)
+    title = TITLES.get(name, name)
+    words = []
+    if main is not None and main in parameters:
+        value = parameters[main]
+        words.append({TRUTH: "*"}.get(value, value) if isinstance(value, str) else f"{value:g}")
+    if parameters.get("prior") == "model":
+        words.append("model as prior")
+    if parameters.get("annotator_model", "none") != "none":
+        words.append(f"annotators: {parameters['annotator_model']}")
+    return f"{title} ({', '.join(words)})" if words else title
+
+
+def check_soft_labels(p: FloatArray, n: int, n_classes: int) -> FloatArray:
+    """The soft labels, if they are: shape, no NaN, not negative, rows summing to 1 up to rounding, which is undone."""
+    table = np.asarray(p, dtype=np.float64)
+    if table.shape != (n, n_classes) or not np.isfinite(table).all() or (table < 0).any():
+        raise InputError(f"a method returned no soft labels: shape {table.shape}, expected {(n, n_classes)}.")
+    return np.asarray(table / table.sum(axis=1, keepdims=True))

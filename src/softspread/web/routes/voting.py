@@ -1,0 +1,196 @@
+"""Voting: the project, items and pictures, votes, undo, skip."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import ValidationError
+
+from softspread.errors import InputError
+from softspread.web import schemas
+from softspread.web.access import Door, Somebody, TheDoor, door_of, somebody
+from softspread.web.accounts import Person
+from softspread.web.ledger import REFUSED, Operation, Outcome
+from softspread.web.models import SKIP, UNDO, VOTE
+from softspread.web.routes import USUAL, problems
+
+router = APIRouter(prefix="/api/v1", tags=["voting"], responses=USUAL)
+KIND_NAMES = {VOTE: "vote", UNDO: "undo", SKIP: "skip"}
+PICTURE_CACHE = "private, max-age=86400"
+PICTURE_POLICY = "default-src 'none'; sandbox"  # a file that is not the picture it claims to be can do nothing
+LARGEST_ROW = 2**31 - 1
+SECURITY: list[dict[str, list[str]]] = [{"HTTPBearer": []}, {"APIKeyCookie": []}]  # names from `access`
+Row = Annotated[int, Path(ge=0, le=LARGEST_ROW)]
+
+
+@router.get("/project")
+async def project(person: Somebody, door: TheDoor) -> schemas.ProjectOut:
+    """What is voted on, and how."""
+    settings = door.service.settings
+    return schemas.ProjectOut(
+        title=settings.title,
+        question=settings.question,
+        classes=list(settings.classes),
+        mode=settings.mode,
+        strategy=settings.strategy,
+        overlap=settings.overlap,
+        items=len(door.service.items),
+    )
+
+
+@router.post(
+    "/sync",
+    response_model=schemas.SyncOut,
+    openapi_extra={"requestBody": schemas.body_of(schemas.SyncBody), "security": SECURITY},
+)
+async def sync(request: Request) -> Response:
+    """What the vote page uses: hand in what was done, get the next items. Everything is written when this answers."""
+    # The one request that twenty people send all the time: read and answered by hand, which halves its cost.
+    person, door = await somebody(request), door_of(request)
+    try:
+        body = schemas.SyncBody.model_validate_json(await request.body())
+    except ValidationError as error:
+        problems_found = error.errors(include_url=False, include_context=False, include_input=False)
+        return JSONResponse({"detail": problems_found}, 422)
+    outcomes = await perform(door, person, body.operations, "page")
+    cards = door.service.assign(person.name, body.wanted, body.holding) if body.wanted else []
+    return JSONResponse(
+        {
+            "outcomes": [
+                {"status": one.status, "id": one.id, "item": one.item, "reason": one.reason} for one in outcomes
+            ],
+            "items": [{"hint": None, **card} for card in cards],
+            "progress": door.service.progress(person.name),
+        }
+    )
+
+
+@router.post("/votes", status_code=201, responses=problems(409))
+async def vote(body: schemas.VotesIn, person: Somebody, door: TheDoor) -> schemas.OutcomesOut:
+    """Cast votes as oneself. 409 where every one of them was refused."""
+    return await _all_or_409(door, person, body.votes)
+
+
+@router.post("/undo", status_code=201, responses=problems(409))
+async def undo(body: schemas.UndosIn, person: Somebody, door: TheDoor) -> schemas.OutcomesOut:
+    """Take one's own votes back. 409 where every one of them was refused."""
+    return await _all_or_409(door, person, body.undos)
+
+
+@router.get("/votes")
+def votes(
+    person: Somebody,
+    door: TheDoor,
+    after: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    limit: Annotated[int, Query(ge=1, le=schemas.MOST_ROWS)] = 100,
+) -> schemas.LogOut:
+    """The vote log in order, from an id on; annotators see their own lines."""
+    entries = door.service.store.entries(after, limit, None if person.is_admin else person.name)
+    return schemas.LogOut(
+        entries=[
+            schemas.EntryOut(
+                id=entry.id,
+                kind=KIND_NAMES[entry.kind],  # type: ignore[arg-type]  # one of the three words
+                key=entry.key,
+                annotator=entry.annotator,
+                item=entry.item,
+                label=entry.label,
+                weight=entry.weight,
+                undoes=entry.undoes,
+                created_at=entry.created_at,
+                origin=entry.origin,
+            )
+            for entry in entries
+        ]
+    )
+
+
+@router.get("/items")
+def items(
+    person: Somebody,
+    door: TheDoor,
+    search: Annotated[str, Query(max_length=200)] = "",
+    offset: Annotated[int, Query(ge=0, le=LARGEST_ROW)] = 0,
+    limit: Annotated[int, Query(ge=1, le=200)] = 20,
+) -> schemas.ItemsOut:
+    """Items by a part of their id."""
+    service = door.service
+    rows = service.search(search, offset, limit)
+    cards = [schemas.CardOut(**card) for card in service.cards([int(row) for row in rows])]
+    return schemas.ItemsOut(total=len(service.items), items=cards)
+
+
+@router.get(
+    "/items/{row}/picture", response_class=Response, responses={200: {"content": {"image/*": {}}}, **problems(404)}
+)
+def picture(row: Row, person: Somebody, door: TheDoor) -> Response:
+    """The picture of an item."""
+    found = door.service.items.picture(row) if row < len(door.service.items) else None
+    if found is None:
+        raise HTTPException(404, "there is no picture")
+    return _picture(found[0], found[1])
+
+
+@router.get(
+    "/items/{row}/thumbnail", response_class=Response, responses={200: {"content": {"image/png": {}}}, **problems(404)}
+)
+def thumbnail(row: Row, person: Somebody, door: TheDoor) -> Response:
+    """A small picture of an item."""
+    found = door.service.items.thumbnail(row) if row < len(door.service.items) else None
+    if found is None:
+        raise HTTPException(404, "there is no picture")
+    return _picture(found, "image/png")
+
+
+def _picture(content: bytes, kind: str) -> Response:
+    headers = {"Cache-Control": PICTURE_CACHE, "Content-Security-Policy": PICTURE_POLICY}
+    return Response(content, media_type=kind, headers=headers)
+
+
+# --------------------------------------------------------------------------------------------------------- operations
+async def perform(
+    door: Door, person: Person, wanted: Sequence[schemas.VoteIn | schemas.UndoIn | schemas.SkipIn], origin: str
+) -> list[Outcome]:
+    """Have operations written in their order; one that names an unknown item or class is refused, others go on."""
+    if not wanted:
+        return []
+    if not door.votes.allows(person.name, len(wanted)):
+        raise HTTPException(429, "too many votes at once; wait a few seconds", headers={"Retry-After": "2"})
+    made = [_operation(door, person, one, origin) for one in wanted]
+    good = [one for one in made if isinstance(one, Operation)]
+    answers = await asyncio.wrap_future(door.service.submit(good)) if good else []
+    written = iter(answers)
+    return [next(written) if isinstance(one, Operation) else one for one in made]
+
+
+def _operation(
+    door: Door, person: Person, one: schemas.VoteIn | schemas.UndoIn | schemas.SkipIn, origin: str
+) -> Operation | Outcome:
+    service = door.service
+    try:
+        if isinstance(one, schemas.VoteIn):
+            return service.vote(person.name, one.item, one.label, one.key, unsure=one.unsure, origin=origin)
+        if isinstance(one, schemas.SkipIn):
+            return service.skip(person.name, one.item, one.key, origin=origin)
+        return service.undo(person.name, one.vote, one.key, origin=origin)
+    except InputError as error:
+        return Outcome(REFUSED, None, getattr(one, "item", ""), str(error))
+
+
+async def _all_or_409(door: Door, person: Person, wanted: Sequence[Any]) -> schemas.OutcomesOut:
+    outcomes = await perform(door, person, wanted, "api")
+    if all(outcome.status == REFUSED for outcome in outcomes):
+        raise HTTPException(409, [outcome_out(outcome).model_dump() for outcome in outcomes])
+    return schemas.OutcomesOut(outcomes=[outcome_out(outcome) for outcome in outcomes])
+
+
+def outcome_out(outcome: Outcome) -> schemas.OutcomeOut:
+    """An outcome as it travels."""
+    return schemas.OutcomeOut(
+        status=outcome.status,  # type: ignore[arg-type]  # one of the three words
+        id=outcome.id,
+        item=outcome.item,
+        reason=outcome.reason,
+    )

@@ -1,0 +1,255 @@
+"""The live diffusion: follows the log, answers at once, refines when there is time.
+
+    history[applied:]  ->  push (a few ms a vote)  ->  soft labels        theory: [push bound]
+
+The state is a cache of the log. A refinement runs beside new votes: everything is linear, so what the votes changed
+meanwhile is added to the refined copy, Y = Y_refined + (Y_now - Y_then), and the same for the residual R.
+"""
+
+import hashlib
+import logging
+import threading
+import time
+from collections import deque
+from pathlib import Path
+
+import numpy as np
+
+from softspread.archive import read_archive, write_archive
+from softspread.data import AnyArray, FloatArray, IntArray
+from softspread.errors import SoftspreadError, StoreError
+from softspread.graph.operator import Graph
+from softspread.intervals import wilson
+from softspread.live import SpreadState
+from softspread.queries import ALPHA_CAP, choosing_state
+from softspread.spreading import Diffusion, soft_labels
+from softspread.votes import VoteTable
+from softspread.web.history import History
+
+LARGEST_STEP = 128  # votes taken in at once: soft labels must not wait for a long queue to be emptied
+SNAPSHOT_VERSION = 1
+PREPARED_AT_ONCE = 16  # a vote that waits for the interpreter waits no longer than for these
+KEPT_LATENCIES = 2_000
+logger = logging.getLogger(__name__)
+
+
+class LiveState:
+    """Mass of all votes in the log so far; one thread keeps it up to date."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        history: History,
+        n_classes: int,
+        *,
+        alpha: float,
+        prior_strength: float,
+        n_jobs: int | None = 1,
+    ) -> None:
+        self.graph, self._history, self.n_classes = graph, history, n_classes
+        self.diffusion = Diffusion(graph, alpha, n_jobs=n_jobs)
+        self.prior = np.full(n_classes, 1 / n_classes)
+        self.prior_strength = prior_strength
+        self._state = SpreadState(self.diffusion, _no_votes(), n_classes)
+        self.applied = 0  # entries of the history taken in
+        self._lock = threading.Lock()
+        self._refining = threading.Lock()  # two refinements at once would each add the other's correction
+        self._news = threading.Condition()
+        self._arrived: deque[tuple[int, float]] = deque()  # (entries so far, when they were written)
+        self.latencies: deque[float] = deque(maxlen=KEPT_LATENCIES)  # from written to taken in, seconds
+        self._stopping = False
+        self._thread = threading.Thread(target=self._follow, name="softspread-state", daemon=True)
+
+    # -------------------------------------------------------------------------------------------------- start and end
+    def begin(self, snapshot: Path) -> str:
+        """Take in the log, from the snapshot where there is one that fits; says how."""
+        done = "batch"
+        with self._lock:
+            self._warm_up()
+            if self._load(snapshot):
+                done = "snapshot"
+            self._take_in(self._history.table(self.applied))
+            self.applied = len(self._history)
+            self._state.refine()
+        self._thread.start()
+        return done
+
+    def _warm_up(self) -> None:
+        """Compile what the first vote would wait for, on a state that is thrown away."""
+        vote = VoteTable(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.ones(1))
+        SpreadState(self.diffusion, vote, self.n_classes).add(vote)
+
+    def stop(self) -> None:
+        """Take in what the log holds, then end."""
+        with self._news:
+            self._stopping = True
+            self._news.notify_all()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    # ------------------------------------------------------------------------------------------------------ following
+    def tell(self) -> None:
+        """The log has grown."""
+        with self._news:
+            self._arrived.append((len(self._history), time.monotonic()))
+            self._news.notify_all()
+
+    def wait_until(self, entries: int, seconds: float) -> bool:
+        """Wait until so many entries are in; False if they are not."""
+        with self._news:
+            return self._news.wait_for(lambda: self.applied >= entries, seconds)
+
+    def _follow(self) -> None:
+        while True:
+            with self._news:
+                self._news.wait_for(lambda: self._stopping or self.applied < len(self._history))
+                if self.applied >= len(self._history):
+                    return
+            stop = min(len(self._history), self.applied + LARGEST_STEP)
+            try:
+                with self._lock:
+                    self._take_in(self._history.table(self.applied, stop))
+            except (SoftspreadError, ArithmeticError, MemoryError):
+                logger.exception("a live update failed; the next refinement starts from the log")
+                with self._lock:
+                    self._state.recover(self.n_classes)
+            self._done(stop)
+
+    def _take_in(self, new: VoteTable) -> None:
+        if len(new):
+            self._state.votes.append(new)
+            self._state.add(new)
+
+    def _done(self, stop: int) -> None:
+        now = time.monotonic()
+        with self._news:
+            self.applied = stop
+            while self._arrived and self._arrived[0][0] <= stop:
+                self.latencies.append(now - self._arrived.popleft()[1])
+            self._news.notify_all()
+
+    # -------------------------------------------------------------------------------------------------------- answers
+    @property
+    def refined(self) -> bool:
+        """Whether nothing came in since the last refinement."""
+        return self._state.refined
+
+    @property
+    def n_votes(self) -> int:
+        """Votes and undos in the state."""
+        return len(self._state.votes)
+
+    def mass_of(self, rows: IntArray) -> FloatArray:
+        """Mass per class of some items, (len(rows), n_classes)."""
+        with self._lock:
+            return self._state.mass(self.diffusion.rank[rows])
+
+    def soft_labels_of(self, rows: IntArray) -> FloatArray:
+        """Soft labels of some items, (len(rows), n_classes)."""
+        return self.to_soft_labels(self.mass_of(rows))
+
+    def to_soft_labels(self, mass: FloatArray) -> FloatArray:
+        """Mass to soft labels with this project's prior."""
+        return soft_labels(mass, np.broadcast_to(self.prior, mass.shape), self.prior_strength)
+
+    @staticmethod
+    def intervals(mass: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+        """Wilson intervals."""
+        return wilson(mass, level)
+
+    def reach(self, row: int, vote_rows: IntArray) -> FloatArray:
+        """How much one item receives from a vote on each of the given rows; one solve."""
+        rank = self.diffusion.rank
+        return np.maximum(self.diffusion.reach_of_votes(int(rank[row]), rank[vote_rows]), 0.0)
+
+    def whole_mass(self) -> FloatArray:
+        """Mass of all items in the user's order, (n, n_classes), as it is now."""
+        with self._lock:
+            mass = self._state.mass()
+        return np.asarray(self.graph.to_user_order(mass))
+
+    def choosing(self) -> tuple[Diffusion, FloatArray]:
+        """What `queries.choose_items` asks for."""
+        if self.diffusion.alpha <= ALPHA_CAP:  # then `choosing_state` would return the same state
+            return self.diffusion, self.whole_mass()
+        copy = choosing_state(self.refined_copy())
+        return copy.diffusion, np.asarray(self.graph.to_user_order(copy.mass()))
+
+    def prepare(self, rows: IntArray) -> None:
+        """Find the scales of items that will be voted on soon: half of what a vote would otherwise cost."""
+        inner = self.diffusion.rank[rows]
+        for start in range(0, len(inner), PREPARED_AT_ONCE):
+            self.diffusion.finder.scales(inner[start : start + PREPARED_AT_ONCE])
+
+    def refined_copy(self) -> SpreadState:
+        """A state of its own at the solver's tolerance; the live one gains the refinement."""
+        with self._refining:
+            return self._refine_beside()
+
+    def _refine_beside(self) -> SpreadState:
+        with self._lock:
+            live = self._state
+            Y_then, R_then, refined = live.Y.copy(), live.R.copy(), live.refined
+            votes = VoteTable(live.votes.rows, live.votes.columns, live.votes.weights)
+        copy = SpreadState(self.diffusion, votes, self.n_classes)
+        copy.restore({"Y": Y_then.copy(), "R": R_then}, refined)
+        if refined:
+            return copy
+        copy.refine()
+        with self._lock:
+            unchanged = len(live.votes) == len(votes)
+            live.restore({"Y": copy.Y + (live.Y - Y_then), "R": copy.R + (live.R - R_then)}, unchanged)
+        return copy
+
+    # ------------------------------------------------------------------------------------------------------ snapshots
+    def save(self, path: Path) -> None:
+        """Write the state with the number of log entries that it holds."""
+        with self._lock:
+            entries = self.applied
+            arrays: dict[str, AnyArray] = {"Y": self._state.Y.copy(), "R": self._state.R.copy()}
+            refined = self._state.refined
+        arrays |= {f"scales.{name}": array for name, array in self.diffusion.finder.state().items()}
+        header = {"entries": entries, "digest": self._digest(entries), "setting": self._setting(), "refined": refined}
+        write_archive(path, "web-state", SNAPSHOT_VERSION, header, arrays)
+
+    def _load(self, path: Path) -> bool:
+        """Take over a snapshot if it belongs to this graph and to this log."""
+        if not path.is_file():
+            return False
+        try:
+            header, arrays = read_archive(path, "web-state", SNAPSHOT_VERSION)
+            if header["setting"] != self._setting():
+                logger.info("the snapshot is of another graph or other classes; starting from the log")
+                return False
+            scales = {name.removeprefix("scales."): array for name, array in arrays.items() if name[:7] == "scales."}
+            self.diffusion.finder.restore(scales)  # they belong to the graph: right whatever the log says
+            entries = int(header["entries"])
+            if entries > len(self._history) or header["digest"] != self._digest(entries):
+                logger.warning("the snapshot does not fit the log; starting from the log")
+                return False
+            self._state.votes.append(self._history.table(0, entries))
+            self._state.restore({"Y": arrays["Y"], "R": arrays["R"]}, bool(header["refined"]))
+            self.applied = entries
+        except (StoreError, KeyError, ValueError, IndexError, TypeError) as error:
+            logger.warning("the snapshot cannot be used (%s); starting from the log", error)
+            self._state = SpreadState(self.diffusion, _no_votes(), self.n_classes)
+            return False
+        return True
+
+    def _digest(self, entries: int) -> str:
+        """Of the first entries of the log, as numbers."""
+        digest = hashlib.blake2b(digest_size=16)
+        for part in self._history.columns("id", "row", "column", "weight"):
+            digest.update(np.ascontiguousarray(part[:entries]).data)
+        return digest.hexdigest()
+
+    def _setting(self) -> dict[str, object]:
+        graph = self.graph
+        edges = hashlib.blake2b(digest_size=16)
+        for part in (graph.indptr, graph.indices, graph.order):
+            edges.update(np.ascontiguousarray(part).data)
+        return {"alpha": self.diffusion.alpha, "n_classes": self.n_classes, "graph": edges.hexdigest()}
+
+
+def _no_votes() -> VoteTable:
+    return VoteTable(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0))

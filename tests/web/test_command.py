@@ -1,0 +1,147 @@
+"""``softspread serve`` as typed: what it reads, what it refuses, and a server that really answers."""
+
+import functools
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from softspread.errors import SoftspreadError
+from softspread.web.command import Wishes, add_commands, open_service
+
+from .conftest import CLASSES, three_clusters
+from .test_items import png
+
+
+def guard(command):
+    """A plain one: the message and exit code 2."""
+
+    @functools.wraps(command)
+    def guarded(*args, **options):
+        try:
+            command(*args, **options)
+        except SoftspreadError as error:
+            typer.echo(f"refused: {error}")
+            raise typer.Exit(2) from None
+
+    return guarded
+
+
+@pytest.fixture
+def typed(tmp_path, monkeypatch):
+    """Run serve with arguments in an empty folder; what it printed."""
+    monkeypatch.chdir(tmp_path)
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    add_commands(app, guard)
+
+    def run(*arguments):
+        return CliRunner().invoke(app, ["serve", *map(str, arguments)])
+
+    return run
+
+
+def make_files(folder):
+    """Photos, embeddings with ids, gold and votes."""
+    (folder / "photos").mkdir()
+    names = [f"{number:02d}.png" for number in range(12)]
+    for name in names:
+        (folder / "photos" / name).write_bytes(png())
+    np.savez(folder / "X.npz", X=three_clusters(12)[0], ids=np.array(names))
+    (folder / "gold.csv").write_text("item,label\n00.png,ant\n")
+    (folder / "votes.csv").write_text("item,label,annotator\n01.png,bee,zoe\n02.png,cat,\n")
+
+
+def wishes(folder, **changes):
+    settings = {"data_dir": folder / "data", "auth": False, "n_neighbors": 3}
+    given = {"items": folder / "photos", "embeddings": folder / "X.npz", "ids": None, "classes": ",".join(CLASSES)}
+    return Wishes(
+        **(given | {"votes": None, "gold": folder / "gold.csv", "demo": False, "settings": settings} | changes)
+    )
+
+
+def test_files_become_a_project(tmp_path):
+    """Items by id, classes in order, gold answers, a title from the folder."""
+    make_files(tmp_path)
+    service = open_service(wishes(tmp_path))
+    assert service.items.ids[:2].tolist() == ["00.png", "01.png"]
+    assert service.classes == list(CLASSES)
+    assert service.gold == {0: 0}
+    assert service.settings.title == "photos"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "serve --demo"),
+        (("--embeddings", "none.npy", "--classes", "a,b"), "no file at none.npy"),
+        (("--embeddings", "X.npz", "--classes", "a"), "2 to 1000 classes"),
+        (("--embeddings", "X.npz", "--classes", "a,b", "--items", "nowhere"), "no folder or table"),
+        (("--embeddings", "X.npz", "--classes", "a,b", "--no-auth", "--host", "0.0.0.0"), "--no-auth"),
+        (("--embeddings", "X.npz", "--classes", "a,b", "--mode", "loud"), "mode"),
+        (("--embeddings", "X.npz", "--classes", "a,b", "--database-url", "mysql://x"), "database"),
+    ],
+)
+def test_mistakes_are_explained(typed, tmp_path, arguments, words):
+    """In one message, before anything is written."""
+    make_files(tmp_path)
+    done = typed(*arguments)
+    assert done.exit_code == 2
+    assert words in done.output
+
+
+def test_help_shows_an_example(typed):
+    """And every option."""
+    text = typed("--help").output
+    assert "softspread serve --items photos/" in text
+    for option in (
+        "--embeddings",
+        "--classes",
+        "--demo",
+        "--no-auth",
+        "--database-url",
+        "--overlap",
+        "--gold",
+        "--votes",
+    ):
+        assert option in text
+
+
+def test_a_real_server_prints_its_links_and_stops_cleanly(tmp_path):
+    """First admin's link, votes taken in once, pages that answer, the log kept."""
+    make_files(tmp_path)
+    code = (
+        "import typer, sys\nfrom softspread.web.command import add_commands\n"
+        "app = typer.Typer()\napp.callback()(lambda: None)\nadd_commands(app, lambda command: command)\napp()"
+    )
+    arguments = ["serve", "--items", "photos", "--embeddings", "X.npz", "--classes", ",".join(CLASSES), "--port", "0"]
+    arguments += ["--n-neighbors", "3", "--votes", "votes.csv"]
+    for taken in ("2 votes taken in", "are in already"):
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, *arguments], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+        )
+        text = ""
+        while "Stop with Ctrl-C" not in text:
+            line = process.stdout.readline()
+            assert line, text
+            text += line
+        assert taken in text
+        assert "12 items, 3 classes, 2 votes so far" in text
+        link = re.search(r"http://127.0.0.1:\d+/invite/\S+", text).group()
+        with urllib.request.urlopen(link, timeout=20) as page:
+            assert b"Welcome" in page.read()
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(link.split("/invite")[0] + "/api/v1/project", timeout=20)
+        assert refused.value.code == 401
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+        assert time.monotonic() - begin < 30
