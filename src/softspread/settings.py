@@ -129,9 +129,8 @@ def _rate(
 
     def choose(table: VoteTable, factors: FloatArray) -> tuple[float, float]:
         weighted = VoteTable(table.rows, table.columns, table.weights * factors, table.annotators)
-        found = choose_parameters(
-            graph, weighted, n_classes, alphas=wishes.alphas, strengths=KAPPAS, prior=prior, how=how
-        )
+        alphas = [alpha] if (factors == 1).all() else wishes.alphas  # all alike: alpha was chosen so already
+        found = choose_parameters(graph, weighted, n_classes, alphas=alphas, strengths=KAPPAS, prior=prior, how=how)
         return found.alpha, found.prior_strength
 
     fit = fit_annotators(

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from softspread import checks
-from softspread.baselines import GaussianKernelRegression, KNeighborsVotes
 from softspread.data import AnyArray, FloatArray
 from softspread.errors import InputError, MissingExtraError
 from softspread.graph.operator import Graph
@@ -86,11 +85,15 @@ def _objective(
         return TuningPoint(alpha, graph.n_neighbors, DEFAULT_STRENGTH, None, rmse(truth, p), np.nan)
 
     def by_kernel(trial: Any) -> TuningPoint:
+        from softspread.baselines import GaussianKernelRegression
+
         gamma = trial.suggest_float("gamma", *GAMMA_RANGE, log=True)
         p = GaussianKernelRegression(gamma).fit(items, counts).predict_proba()
         return TuningPoint(None, None, None, gamma, rmse(truth, p), np.nan)
 
     def by_neighbors(trial: Any) -> TuningPoint:
+        from softspread.baselines import KNeighborsVotes
+
         number = trial.suggest_int("n_neighbors", 1, max(1, len(votes)))
         p = KNeighborsVotes(number, n_jobs=how.n_jobs).fit(items, counts).predict_proba()
         return TuningPoint(None, number, None, None, rmse(truth, p), np.nan)
