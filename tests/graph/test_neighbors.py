@@ -11,8 +11,8 @@ from softspread.graph import neighbors as module
 from softspread.graph.neighbors import SEARCHES, leaf_order, nearest_items, search_neighbors
 from softspread.parallel import Workers
 
-# Loading pynndescent compiles for about a minute in every process.
-DESCENT = pytest.param("pynndescent", marks=pytest.mark.slow)
+# Loading pynndescent compiles for about a minute in every process, so all of it runs in one.
+DESCENT = pytest.param("pynndescent", marks=[pytest.mark.slow, pytest.mark.xdist_group("pynndescent")])
 APPROXIMATE = ["faiss", DESCENT]
 SEARCHED = [DESCENT if name == "pynndescent" else name for name in SEARCHES]
 
