@@ -189,7 +189,9 @@ BAD_PARAMETERS = [
         ({"alpha": value}, "alpha must be at least 0 and below 1")
         for value in (1, 1.5, -0.1, np.nan, "0.9", True, None)
     ],
-    *[({"n_neighbors": value}, "n_neighbors must be a whole number, at least 1") for value in (0, -3, 2.0, "3", True)],
+    *[({"n_neighbors": value}, "n_neighbors must be a whole number, at least 1") for value in (0, -3, 2.0, True)],
+    ({"n_neighbors": "3"}, "n_neighbors must be one of 'auto' or a whole number"),
+    ({"alpha": "much"}, "alpha must be at least 0 and below 1, or 'auto', got 'much'"),
     *[({"bandwidth": value}, "bandwidth must be") for value in (0, -1.0, np.nan, np.inf, "median", True)],
     *[({"scaling": value}, "scaling must be one of 'peak', 'source', 'none'") for value in ("max", None, 1)],
     *[({"prior_strength": value}, "prior_strength must be") for value in (-1e-4, np.nan, np.inf, "much", True)],

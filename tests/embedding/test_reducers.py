@@ -100,6 +100,7 @@ def test_a_saved_reducer_answers_as_before(reduce, curve, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("pynndescent")  # umap compiles it too
 def test_umap_places_old_items_where_they_were_and_new_ones_beside_their_kin(rng, tmp_path):
     """The same seed gives the same map; three groups stay apart; new items fall among their own group."""
     pytest.importorskip("umap", reason="needs umap-learn")
@@ -117,6 +118,7 @@ def test_umap_places_old_items_where_they_were_and_new_ones_beside_their_kin(rng
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("pynndescent")  # umap compiles it too
 @pytest.mark.shared
 def test_umap_keeps_classes_of_real_images_together(shared_data):
     """On cifar10h the k-NN accuracy (k = 20) in 20 dimensions is at least 0.84."""

@@ -41,7 +41,9 @@ ALMOST_ONE = 1e-6  # smallest 1 - alpha in an estimate of evidence
 
 def alpha_candidates(alpha: float | str) -> Sequence[float]:
     """What an estimator's ``alpha`` allows: itself, or for "auto" the grid."""
-    return ALPHAS if isinstance(alpha, str) and alpha == "auto" else (checks.alpha(alpha),)
+    if isinstance(alpha, str) and alpha != "auto":
+        raise InputError(f"alpha must be at least 0 and below 1, or 'auto', got {alpha!r}.")
+    return ALPHAS if isinstance(alpha, str) else (checks.alpha(alpha),)
 
 
 def neighbor_candidates(n_neighbors: int | str | Sequence[int]) -> Sequence[int]:
