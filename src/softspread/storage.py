@@ -172,9 +172,8 @@ def _pack_annotators(fit: AnnotatorFit) -> tuple[dict[str, Any], dict[str, AnyAr
 
 def _unpack_annotators(facts: dict[str, Any], arrays: dict[str, AnyArray]) -> AnnotatorFit:
     report = {name: unpack_names(arrays[f"report.{name}"], name in facts["objects"]) for name in _REPORT}
-    return AnnotatorFit(
-        report=AnnotatorReport(**report), **facts["numbers"], **{name: arrays.get(name) for name in _FIT_ARRAYS}
-    )
+    parts: dict[str, Any] = {name: arrays.get(name) for name in _FIT_ARRAYS}
+    return AnnotatorFit(report=AnnotatorReport(**report), **facts["numbers"], **parts)
 
 
 def _restore_prior(est: VotesEstimator) -> None:

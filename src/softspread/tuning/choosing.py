@@ -202,7 +202,7 @@ class _Search:
         if alpha < COSTLY_ALPHA or self.how.scaling == "none":
             return True
         finder = Diffusion(graph, alpha, scaling=self.how.scaling, n_jobs=self.how.n_jobs).finder
-        return len(self.own.voted) * finder.rows_per_scale() <= LARGEST_WORK * (1 - alpha) ** 0.5
+        return bool(len(self.own.voted) * finder.rows_per_scale() <= LARGEST_WORK * (1 - alpha) ** 0.5)
 
     def _spread(self, number: int, graph: Graph, alpha: float, before: Mass | None) -> Mass:
         how, own = self.how, self.own
