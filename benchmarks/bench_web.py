@@ -103,6 +103,7 @@ class ServerProcess:
         self.facts = json.loads(line)
         self.base = self.facts["address"]
         self.port = int(self.base.rsplit(":", 1)[1])
+        self.get("/health")
 
     def get(self, path: str, token: int = 0) -> bytes:
         request = urllib.request.Request(

@@ -24,9 +24,9 @@ from scipy.stats import beta
 
 from softspread import checks
 from softspread.data import AnyArray, FloatArray, IntArray
-from softspread.diffusion.scales import ScaleFinder
 from softspread.profiles import local_profiles
 from softspread.spreading import Diffusion
+from softspread.tuning import own_reach
 from softspread.votes import RETRACTED, VoteTable
 
 MIN_ANNOTATORS = 3  # with two, nobody can tell who of them strays
@@ -642,7 +642,7 @@ def held_out_scores(
     B = np.zeros((diffusion.graph.n_items, n_classes))
     np.add.at(B, (rows, votes.columns), diffusion.sources(rows, votes.weights * factors))
     mass = diffusion.mass(diffusion.solve(B, diffusion.tol).X, rows)
-    single = np.minimum(votes.weights, 1.0) * factors * _own_share(diffusion, rows)
+    single = np.minimum(votes.weights, 1.0) * factors * own_reach(diffusion, rows)
     held_out = np.maximum(mass - choices * single[:, None], 0.0)
     expected = np.full((1, n_classes), 1 / n_classes) if prior is None else prior[votes.rows]
     weight = votes.weights * factors
@@ -652,19 +652,3 @@ def held_out_scores(
         p /= np.maximum(p.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
         scores.append(float(weight @ ((p - choices) ** 2).sum(axis=1)) / float(weight.sum()))
     return np.asarray(scores)
-
-
-def _own_share(diffusion: Diffusion, rows: IntArray) -> FloatArray:
-    """phi_qq: what a vote brings to its own item; 1, as scaled, except where nothing is scaled."""
-    if diffusion.scaling != "none":
-        return np.ones(len(rows))
-    finder = ScaleFinder(
-        diffusion.graph,
-        diffusion.alpha,
-        "source",
-        diffusion.scale_mode,
-        diffusion.finder.delta,
-        diffusion.solver,
-        diffusion.workers,
-    )
-    return finder.scales(rows)

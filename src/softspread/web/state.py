@@ -26,11 +26,23 @@ from softspread.spreading import Diffusion, soft_labels
 from softspread.votes import VoteTable
 from softspread.web.history import History
 
+UNHURRIED = 8  # votes that may wait; with more, each gets a smaller share of the usual work of a push ...
+LEAST_SHARE = 0.1  # ... but at least this: a vote's own neighbourhood is reached within it
 LARGEST_STEP = 128  # votes taken in at once: soft labels must not wait for a long queue to be emptied
+MANY_SCALES = 2_000  # about a second of work
 SNAPSHOT_VERSION = 1
 PREPARED_AT_ONCE = 16  # a vote that waits for the interpreter waits no longer than for these
 KEPT_LATENCIES = 2_000
 logger = logging.getLogger(__name__)
+
+
+class _HurriedState(SpreadState):
+    """A state that may do a part of the usual work for each vote; what it leaves is in its bound and refined later."""
+
+    share = 1.0
+
+    def _push(self, column: int, starts: IntArray, edge_budget: int) -> None:
+        super()._push(column, starts, max(1, round(self.share * edge_budget)))
 
 
 class LiveState:
@@ -50,7 +62,7 @@ class LiveState:
         self.diffusion = Diffusion(graph, alpha, n_jobs=n_jobs)
         self.prior = np.full(n_classes, 1 / n_classes)
         self.prior_strength = prior_strength
-        self._state = SpreadState(self.diffusion, _no_votes(), n_classes)
+        self._state = _HurriedState(self.diffusion, _no_votes(), n_classes)
         self.applied = 0  # entries of the history taken in
         self._lock = threading.Lock()
         self._refining = threading.Lock()  # two refinements at once would each add the other's correction
@@ -68,11 +80,22 @@ class LiveState:
             self._warm_up()
             if self._load(snapshot):
                 done = "snapshot"
-            self._take_in(self._history.table(self.applied))
+            waiting = self._history.table(self.applied)
+            self._find_scales(waiting.rows)
+            self._take_in(waiting)
             self.applied = len(self._history)
             self._state.refine()
         self._thread.start()
         return done
+
+    def _find_scales(self, rows: IntArray) -> None:
+        """Scales of many items with all cores, before anybody votes; live updates then keep to their one."""
+        distinct = np.unique(self.diffusion.rank[rows])
+        if len(distinct) > MANY_SCALES:
+            with_all = Diffusion(self.graph, self.diffusion.alpha)
+            with_all.finder.restore(self.diffusion.finder.state())
+            with_all.finder.scales(distinct)
+            self.diffusion.finder.restore(with_all.finder.state())
 
     def _warm_up(self) -> None:
         """Compile what the first vote would wait for, on a state that is thrown away."""
@@ -105,9 +128,11 @@ class LiveState:
                 self._news.wait_for(lambda: self._stopping or self.applied < len(self._history))
                 if self.applied >= len(self._history):
                     return
-            stop = min(len(self._history), self.applied + LARGEST_STEP)
+            behind = len(self._history) - self.applied
+            stop = self.applied + min(behind, LARGEST_STEP)
             try:
                 with self._lock:
+                    self._state.share = max(LEAST_SHARE, min(1.0, UNHURRIED / behind))
                     self._take_in(self._history.table(self.applied, stop))
             except (SoftspreadError, ArithmeticError, MemoryError):
                 logger.exception("a live update failed; the next refinement starts from the log")
@@ -232,7 +257,7 @@ class LiveState:
             self.applied = entries
         except (StoreError, KeyError, ValueError, IndexError, TypeError) as error:
             logger.warning("the snapshot cannot be used (%s); starting from the log", error)
-            self._state = SpreadState(self.diffusion, _no_votes(), self.n_classes)
+            self._state = _HurriedState(self.diffusion, _no_votes(), self.n_classes)
             return False
         return True
 
