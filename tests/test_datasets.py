@@ -167,7 +167,9 @@ def test_emnist_digits_are_turned_upright(tmp_path, rng):
 
 
 @pytest.mark.parametrize(
-    "raw", [b"", b"\0\0\x0d\1\0\0\0\1\0", b"\0\0\x08\1\0\0\0\5ab", gzip.compress(b"\0\0\x08\1")[:-6]]
+    "raw",
+    [b"", b"\0\0\x0d\1\0\0\0\1\0", b"\0\0\x08\1\0\0\0\5ab", gzip.compress(b"\0\0\x08\1", mtime=0)[:-6]],
+    ids=["empty", "of floats", "cut short", "cut while compressed"],
 )
 def test_broken_idx_files_are_refused(tmp_path, raw):
     """Empty, of another type, too short, a cut archive."""
