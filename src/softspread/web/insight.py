@@ -28,6 +28,8 @@ LEVEL = 0.9  # of all intervals on the dashboard
 SHORTEST_PAUSE = 1.0  # seconds between two looks
 PAUSE_PER_WORK = 6.0  # and this many times as long as the look took
 HEAVY_PAUSE_PER_WORK = 12.0
+CALM_SECONDS, CALM_VOTES = 1.0, 20  # heavy looks wait while more votes than this arrive in so many seconds ...
+LONGEST_WAIT = 600.0  # ... but not for ever
 PATIENCE = 30.0  # seconds that a look at hand may take when the server stops
 LONGEST_LIST = 12
 EVIDENCE_EDGES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, math.inf)
@@ -74,6 +76,8 @@ class Analyst:
         """Do the work whenever the log has grown, with pauses in proportion to its cost."""
         done_at = -1
         while not self._ending.is_set():
+            if pause_per_work == HEAVY_PAUSE_PER_WORK:
+                self._wait_for_calm()
             begin = time.monotonic()
             try:
                 if done_at != len(self._history):
@@ -82,6 +86,15 @@ class Analyst:
             except Exception:  # a look that fails must not end the server
                 logger.exception("the dashboard could not be brought up to date")
             self._ending.wait(max(SHORTEST_PAUSE, pause_per_work * (time.monotonic() - begin)))
+
+    def _wait_for_calm(self) -> None:
+        """While many people vote, the cores are theirs."""
+        begin = time.monotonic()
+        while not self._ending.is_set() and time.monotonic() - begin < LONGEST_WAIT:
+            before = len(self._history)
+            self._ending.wait(CALM_SECONDS)
+            if len(self._history) - before <= CALM_VOTES:
+                return
 
     # ---------------------------------------------------------------------------------------------------- quick looks
     def look(self) -> int:

@@ -2,7 +2,6 @@
 
 import gc
 import socket
-import sys
 from collections.abc import Callable
 from types import FrameType
 
@@ -11,9 +10,6 @@ from fastapi import FastAPI
 
 BACKLOG = 128  # connections that may wait
 GRACE_SECONDS = 3  # for requests at hand when the server is stopped
-# Seconds. A request gives the interpreter away several times and must get it back from threads that compute;
-# with Python's 5 ms, or even 0.5 ms, these waits add up to more than the request itself.
-SWITCH_INTERVAL = 0.00005
 
 
 class _Server(uvicorn.Server):
@@ -41,7 +37,6 @@ def run_server(app: FastAPI, host: str, port: int, announce: Callable[[str], Non
     bound = config.bind_socket()
     bound.listen(BACKLOG)  # who follows the link before the loop runs waits a moment
     announce(address_of(bound, host))
-    sys.setswitchinterval(SWITCH_INTERVAL)
     gc.freeze()  # the log and the items in memory stay: no need to look through them again and again
     _Server(config).run(sockets=[bound])
 
