@@ -1,5 +1,6 @@
 """Files and folders appear whole or not at all."""
 
+import errno
 import os
 
 import pytest
@@ -111,3 +112,16 @@ def test_a_folder_with_other_files_is_never_replaced(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="a file of that name"):
         atomic.check_folder_target(tmp_path / "file", "mark")
+
+
+def test_a_folder_that_takes_no_file_is_refused_before_any_work(tmp_path, monkeypatch):
+    """Permission alone does not tell: a full disk is found by trying, and nothing is left behind."""
+
+    def full(**_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    atomic.check_target(tmp_path / "out.csv")
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(atomic.tempfile, "TemporaryFile", full)
+    with pytest.raises(StoreError, match="No space left"):
+        atomic.check_target(tmp_path / "out.csv")

@@ -8,6 +8,7 @@ removes. A reader sees the old file or the new one, never a part.
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -46,6 +47,11 @@ def _check_folder(target: Path) -> None:
         raise StoreError(f"cannot write {target}: there is no folder {target.parent}. Create it, or name another.")
     if not os.access(folder, os.W_OK):
         raise StoreError(f"cannot write {target}: no permission in {folder}. Name another folder.")
+    try:  # permission is not all: some folders take no files, some disks no more
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise StoreError(f"cannot write {target}: {folder} takes no file ({error.strerror or error}).") from error
 
 
 @contextmanager
