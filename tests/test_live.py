@@ -5,6 +5,9 @@ import pytest
 
 from softspread import ProbabilisticLabelSpreading, Votes, knn_graph
 from softspread import live as live_module
+from softspread.live import SpreadState
+from softspread.spreading import Diffusion
+from softspread.votes import VoteTable
 
 ITEMS = 1500  # above the dense limit, so that pushes and local scales are at work
 
@@ -153,3 +156,17 @@ def test_interrupted_update_leaves_votes_classes_and_bounds_as_they_were(graph, 
     assert est.classes_.tolist() == [0, 1, 2]
     assert (np.abs(est.predict_freq() - before) <= est.error_bound_[:, None] + 1e-9).all()
     np.testing.assert_allclose(est.refine().predict_freq(), before, atol=1e-5)
+
+
+def test_a_smaller_share_of_the_work_shows_in_the_bound(graph, small_budget):
+    """Less is pushed, the bound still holds, and a refinement gives the same."""
+    vote = VoteTable(np.array([7]), np.array([0]), np.ones(1))
+    whole, part = (SpreadState(Diffusion(graph, 0.99), vote, 1) for _ in range(2))
+    whole.add(vote)
+    part.add(vote, share=0.1)
+    assert part.error_bound().max() > whole.error_bound().max()
+    hurried, bound = part.mass(), part.error_bound()
+    part.refine(tol=1e-11)
+    whole.refine(tol=1e-11)
+    np.testing.assert_allclose(part.mass(), whole.mass(), atol=1e-9)
+    assert (np.abs(hurried - part.mass()) <= bound[:, None] + 1e-9).all()

@@ -71,8 +71,11 @@ class SpreadState:
         self._level = np.append(self._level, np.zeros(n_new))
         self._norm2 = np.append(self._norm2, np.zeros(n_new))
 
-    def add(self, new: VoteTable) -> None:
-        """Answer at once for votes just appended to the table: push what they change, or solve if they are many."""
+    def add(self, new: VoteTable, share: float = 1.0) -> None:
+        """Answer at once for votes just appended to the table: push what they change, or solve if they are many.
+
+        With a ``share`` below 1 each push does less; what it leaves is in the bound, and refined later.
+        """
         if self._many(len(new)) or self.diffusion.literal:
             self.solve()
             return
@@ -81,7 +84,7 @@ class SpreadState:
         np.add.at(self.R, (rows, columns), amounts)
         for column in np.unique(columns).tolist():
             mine = columns == column
-            self._push(column, np.unique(rows[mine]), EDGES_PER_VOTE * int(mine.sum()))
+            self._push(column, np.unique(rows[mine]), max(1, round(share * EDGES_PER_VOTE * int(mine.sum()))))
 
     def _many(self, n_votes: int) -> bool:
         graph = self.diffusion.graph

@@ -36,15 +36,6 @@ KEPT_LATENCIES = 2_000
 logger = logging.getLogger(__name__)
 
 
-class _HurriedState(SpreadState):
-    """A state that may do a part of the usual work for each vote; what it leaves is in its bound and refined later."""
-
-    share = 1.0
-
-    def _push(self, column: int, starts: IntArray, edge_budget: int) -> None:
-        super()._push(column, starts, max(1, round(self.share * edge_budget)))
-
-
 class LiveState:
     """Mass of all votes in the log so far; one thread keeps it up to date."""
 
@@ -62,7 +53,7 @@ class LiveState:
         self.diffusion = Diffusion(graph, alpha, n_jobs=n_jobs)
         self.prior = np.full(n_classes, 1 / n_classes)
         self.prior_strength = prior_strength
-        self._state = _HurriedState(self.diffusion, _no_votes(), n_classes)
+        self._state = SpreadState(self.diffusion, _no_votes(), n_classes)
         self.applied = 0  # entries of the history taken in
         self._lock = threading.Lock()
         self._refining = threading.Lock()  # two refinements at once would each add the other's correction
@@ -132,18 +123,18 @@ class LiveState:
             stop = self.applied + min(behind, LARGEST_STEP)
             try:
                 with self._lock:
-                    self._state.share = max(LEAST_SHARE, min(1.0, UNHURRIED / behind))
-                    self._take_in(self._history.table(self.applied, stop))
+                    share = max(LEAST_SHARE, min(1.0, UNHURRIED / behind))
+                    self._take_in(self._history.table(self.applied, stop), share)
             except (SoftspreadError, ArithmeticError, MemoryError):
                 logger.exception("a live update failed; the next refinement starts from the log")
                 with self._lock:
                     self._state.recover(self.n_classes)
             self._done(stop)
 
-    def _take_in(self, new: VoteTable) -> None:
+    def _take_in(self, new: VoteTable, share: float = 1.0) -> None:
         if len(new):
             self._state.votes.append(new)
-            self._state.add(new)
+            self._state.add(new, share)
 
     def _done(self, stop: int) -> None:
         now = time.monotonic()
@@ -257,7 +248,7 @@ class LiveState:
             self.applied = entries
         except (StoreError, KeyError, ValueError, IndexError, TypeError) as error:
             logger.warning("the snapshot cannot be used (%s); starting from the log", error)
-            self._state = _HurriedState(self.diffusion, _no_votes(), self.n_classes)
+            self._state = SpreadState(self.diffusion, _no_votes(), self.n_classes)
             return False
         return True
 
