@@ -63,7 +63,7 @@ def knn_graph(
     with Workers(count_threads(n_jobs)) as workers:
         found = search_neighbors(inner, k, index, workers, checks.generator(random_state), verbose)
     sigma2 = kernel_width(found, bandwidth)
-    A = _symmetric_affinity(found, sigma2)
+    A = symmetric_affinity(found, sigma2)
     graph = operator_from_affinity(
         A,
         order,
@@ -76,7 +76,7 @@ def knn_graph(
         features=features,
         details=found.details,
     )
-    return _tell(graph)
+    return tell_of_gaps(graph)
 
 
 def epsilon_graph(X: Any, radius: float, *, normalization: str = "symmetric", n_jobs: int | None = None) -> Graph:
@@ -109,7 +109,7 @@ def epsilon_graph(X: Any, radius: float, *, normalization: str = "symmetric", n_
     columns = np.concatenate([pairs[:, 1], pairs[:, 0]])
     A = csr_array((np.ones(len(rows)), (rows, columns)), shape=(n, n))
     facts = {"kind": "epsilon", "normalization": normalization, "features": features, "index": "tree"}
-    return _tell(operator_from_affinity(A, order, details={"radius": radius}, **facts))
+    return tell_of_gaps(operator_from_affinity(A, order, details={"radius": radius}, **facts))
 
 
 def affinity_graph(A: Any, *, normalization: str = "symmetric") -> Graph:
@@ -130,7 +130,7 @@ def affinity_graph(A: Any, *, normalization: str = "symmetric") -> Graph:
     # No features to sort by: an order of small bandwidth keeps neighbours close in memory as well.
     order = np.asarray(reverse_cuthill_mckee(affinity, symmetric_mode=True), dtype=np.int64)
     inner = csr_array(affinity[order][:, order])
-    return _tell(operator_from_affinity(inner, order, kind="affinity", normalization=normalization))
+    return tell_of_gaps(operator_from_affinity(inner, order, kind="affinity", normalization=normalization))
 
 
 def kernel_width(found: Neighbors, bandwidth: str | float) -> float:
@@ -152,7 +152,7 @@ def gaussian_weights(squared: FloatArray, sigma2: float) -> FloatArray:
     return weights
 
 
-def _symmetric_affinity(found: Neighbors, sigma2: float) -> csr_array:
+def symmetric_affinity(found: Neighbors, sigma2: float) -> csr_array:
     """(W + W^T) / 2 of the directed neighbour weights."""
     n, k = found.indices.shape
     weights = gaussian_weights(found.squared, sigma2).ravel() * 0.5
@@ -204,7 +204,7 @@ def _checked_affinity(A: Any) -> csr_array:
     return affinity
 
 
-def _tell(graph: Graph) -> Graph:
+def tell_of_gaps(graph: Graph) -> Graph:
     """Warn about items that no vote of others can ever reach."""
     if graph.n_isolated and graph.n_items > 1:
         warnings.warn(

@@ -10,7 +10,7 @@ import numpy as np
 from softspread import checks
 from softspread.data import AnyArray, Neighbors
 from softspread.errors import SoftspreadWarning
-from softspread.graph.build import _symmetric_affinity, _tell, kernel_width
+from softspread.graph.build import kernel_width, symmetric_affinity, tell_of_gaps
 from softspread.graph.neighbors import leaf_order, search_neighbors
 from softspread.graph.operator import Graph, operator_from_affinity
 from softspread.parallel import Workers, count_threads
@@ -72,6 +72,6 @@ class Graphs:
         )
         sigma2 = kernel_width(found, how.bandwidth)
         facts = {"sigma2": sigma2, "recall_": found.recall, "index": found.index, "details": found.details}
-        A = _symmetric_affinity(found, sigma2)
+        A = symmetric_affinity(found, sigma2)
         graph = operator_from_affinity(A, order, kind="knn", n_neighbors=found.indices.shape[1], features=X, **facts)
-        return _tell(graph) if len(self.numbers) == 1 else graph
+        return tell_of_gaps(graph) if len(self.numbers) == 1 else graph
