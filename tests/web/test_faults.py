@@ -194,7 +194,7 @@ def test_a_live_update_that_fails_is_repaired(tmp_path, monkeypatch):
     """The log stands, the next refinement starts from it."""
     with running(tmp_path, auth=False) as service:
         state = service.state._state
-        monkeypatch.setattr(state, "add", lambda new: (_ for _ in ()).throw(MemoryError))
+        monkeypatch.setattr(state, "add", lambda new, share: (_ for _ in ()).throw(MemoryError))
         vote(service, "ann", "item-000", "ant", "k0")
         settle(service)
         monkeypatch.undo()
