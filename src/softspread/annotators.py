@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
-from scipy.stats import beta
+from scipy.special import betaln, xlog1py, xlogy
 
 from softspread import checks
 from softspread.data import AnyArray, FloatArray, IntArray
@@ -507,7 +507,8 @@ def _priors() -> tuple[FloatArray, FloatArray, FloatArray]:
     inside = np.clip(CONSISTENCIES, 0.005, 0.995)  # a Beta density may be infinite at its ends
     means = np.repeat(PRIOR_MEANS, len(PRIOR_SIZES))
     sizes = np.tile(PRIOR_SIZES, len(PRIOR_MEANS))
-    shapes = beta.pdf(inside, (means * sizes)[:, None], ((1 - means) * sizes)[:, None])
+    a, b = (means * sizes)[:, None], ((1 - means) * sizes)[:, None]
+    shapes = np.exp(xlogy(a - 1, inside) + xlog1py(b - 1, -inside) - betaln(a, b))  # densities of Beta(a, b)
     shapes /= shapes.sum(axis=1, keepdims=True)
     priors = PRIOR_SHARE * shapes + (1 - PRIOR_SHARE) / len(CONSISTENCIES)
     return priors, -0.5 * ((means - USUAL_MEAN) / USUAL_SPREAD) ** 2, means

@@ -19,7 +19,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import betaincinv, expit, gammaln, logit
 
 from softspread import checks
@@ -468,6 +467,8 @@ class _Likelihood:
 
     def best(self) -> tuple[float, float, float]:
         """The lowest of the hills' feet, from both starts."""
+        from scipy.optimize import minimize  # slow to load, and only needed here
+
         options = {"maxiter": 300, "xatol": 1e-2, "fatol": 1e-2}
         found = [
             minimize(self, [LEVEL_PRIOR[0], SLOPE_PRIOR[0], start], method="Nelder-Mead", options=options)

@@ -26,7 +26,7 @@ from softspread.live import SpreadState
 from softspread.parallel import Workers, count_threads
 from softspread.quality import GainForecast, Quality, estimate_quality, held_out_quality, predict_gain
 from softspread.queries import choose_items, choosing_state
-from softspread.settings import Weighting, Wishes, rate_only, settle
+from softspread.settings import DiffusionsOf, Weighting, Wishes, rate_only, settle
 from softspread.spreading import Diffusion, soft_labels
 from softspread.tuning import Spreading
 from softspread.votes import VoteTable
@@ -134,11 +134,12 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         given = None if self.prior is None else self.prior_
         n_classes = len(self.classes_)
         settings = settle(items, self.votes_, n_classes, wishes, given, how)
-        self.graph_, self.alpha_, self.prior_strength_ = settings.graph, settings.alpha, settings.prior_strength
+        diffusion, self.prior_strength_ = settings.diffusion, settings.prior_strength
+        self.graph_, self.alpha_ = diffusion.graph, diffusion.alpha
         self.n_neighbors_ = self.graph_.n_neighbors
         self.tuning_ = settings.tuning
         self._use_weighting(None if settings.annotators is None else Weighting(settings.annotators, self.votes_))
-        self._state = SpreadState(self._make_diffusion(), self._counted_votes, n_classes)
+        self._state = SpreadState(diffusion, self._counted_votes, n_classes)
         self._state.solve()
         self._forget_answers()
 
@@ -154,21 +155,19 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         self._chooser: tuple[SpreadState, int] | None = None
 
     def _how(self) -> Spreading:
-        solver = "auto" if self.solver == "literal" else self.solver
         return Spreading(
-            self.bandwidth, self.scaling, solver, self.index, self.n_jobs, self.random_state, bool(self.verbose)
+            self.bandwidth,
+            self.scaling,
+            self.solver,
+            self.index,
+            self.n_jobs,
+            self.random_state,
+            bool(self.verbose),
+            self.tol,
         )
 
     def _make_diffusion(self) -> Diffusion:
-        return Diffusion(
-            self.graph_,
-            self.alpha_,
-            scaling=self.scaling,
-            solver=self.solver,
-            tol=self.tol,
-            n_jobs=self.n_jobs,
-            verbose=bool(self.verbose),
-        )
+        return DiffusionsOf(self.graph_, self._how())(self.alpha_)
 
     def _build_graph(self, n_neighbors: int) -> Graph:
         return knn_graph(

@@ -25,7 +25,7 @@ import pandas as pd
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from softspread import _kernels, checks
 from softspread.data import AnyArray, BoolArray, FloatArray, IntArray
@@ -72,7 +72,7 @@ def wilson(
     lower, upper : (n, n_classes) in [0, 1]; all of [0, 1] without evidence
     """
     level = checks.between_0_and_1("confidence_level", confidence_level)
-    z = float(norm.isf((1 - level) / (2 * n_intervals)))
+    z = -float(ndtri((1 - level) / (2 * n_intervals)))
     successes, trials = mass, mass.sum(axis=1, keepdims=True)
     if rounded:
         # A sum that rounding left at 1 - 1e-9 is one vote, not none.

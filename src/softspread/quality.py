@@ -19,9 +19,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import linprog, nnls
-from scipy.special import digamma, entr, gammaln
-from scipy.stats import poisson
+from scipy.special import digamma, entr, gammaln, pdtrik, xlogy
 
 from softspread import checks
 from softspread.data import BoolArray, FloatArray, IntArray
@@ -392,6 +390,8 @@ def entropy_range(moments: FloatArray, n_classes: int) -> tuple[float, float]:
     >>> bool(least <= -(truth * np.log(truth)).sum() + 1e-3 and most < 0.4)
     True
     """
+    from scipy.optimize import linprog, nnls  # slow to load, and only needed here
+
     least, most = (float(end[0]) for end in entropy_bounds(moments[:1], n_classes))
     used = moments[:RANGE_MOMENTS]
     if len(used) < 2 or n_classes < 2:
@@ -663,7 +663,8 @@ def _continue(
     last, errors = parts[-1], []
     for votes, value in zip(ahead.tolist(), fitted, strict=False):
         mean = (votes - m[-1]) / n_items  # further votes on one item
-        arriving = poisson.pmf(np.arange(int(poisson.isf(np.finfo(np.float64).eps, mean)) + 1), mean)
+        counts = np.arange(int(np.ceil(pdtrik(1 - np.finfo(np.float64).eps, mean))) + 1)
+        arriving = np.exp(xlogy(counts, mean) - mean - gammaln(counts + 1))  # Poisson
         share = np.convolve(last.share, arriving)
         part = _Judged(last.brier, last.evidence * votes / m[-1], last.reach, share / share.sum())
         errors.append(_error(part, noise, times, value / now))

@@ -21,6 +21,7 @@ from softspread.graph.operator import Graph
 from softspread.spreading import Diffusion
 from softspread.tuning import (
     Choice,
+    ScaleMemory,
     Spreading,
     Tuning,
     alpha_candidates,
@@ -63,8 +64,7 @@ class Wishes:
 class Settings:
     """What was chosen."""
 
-    graph: Graph
-    alpha: float
+    diffusion: Diffusion  # with the scales that were found on the way
     prior_strength: float
     tuning: Tuning | None  # None where nothing was open
     annotators: AnnotatorFit | None  # None where all votes count the same
@@ -79,6 +79,7 @@ def settle(
     how: Spreading,
 ) -> Settings:
     """Choose what is open; ``items`` is a Graph where no number of neighbours is to be chosen."""
+    memory = ScaleMemory()
 
     def choose(on: AnyArray | Graph, table: VoteTable) -> Choice:
         return choose_parameters(
@@ -90,6 +91,7 @@ def settle(
             prior=prior,
             strengths=wishes.strengths,
             how=how,
+            memory=memory,
         )
 
     if wishes.open:
@@ -98,22 +100,23 @@ def settle(
     else:
         assert isinstance(items, Graph)
         graph, alpha, strength, tuning = items, wishes.alphas[0], wishes.strengths[0], None
-    fit = _rate(graph, votes, n_classes, wishes, alpha, prior, how)
+    diffusion_at = DiffusionsOf(graph, how)
+    fit = _rate(diffusion_at, votes, n_classes, wishes, alpha, prior, memory)
     if fit is None or not wishes.open:
-        return Settings(graph, alpha, strength, tuning, fit)
+        return Settings(diffusion_at(alpha), strength, tuning, fit)
     # Soft votes already carry the neighbours' opinion and cannot judge it: the votes as cast do, with their weights.
     again = choose(graph, VoteTable(votes.rows, votes.columns, votes.weights * fit.weights, votes.annotators))
-    return Settings(graph, again.alpha, again.prior_strength, again.tuning, fit)
+    return Settings(diffusion_at(again.alpha), again.prior_strength, again.tuning, fit)
 
 
 def _rate(
-    graph: Graph,
+    diffusion_at: "DiffusionsOf",
     votes: VoteTable,
     n_classes: int,
     wishes: Wishes,
     alpha: float,
     prior: FloatArray | None,
-    how: Spreading,
+    memory: ScaleMemory,
 ) -> AnnotatorFit | None:
     if wishes.annotator_model == "none" or votes.annotators is None:
         return None
@@ -130,11 +133,14 @@ def _rate(
     def choose(table: VoteTable, factors: FloatArray) -> tuple[float, float]:
         weighted = VoteTable(table.rows, table.columns, table.weights * factors, table.annotators)
         alphas = [alpha] if (factors == 1).all() else wishes.alphas  # all alike: alpha was chosen so already
-        found = choose_parameters(graph, weighted, n_classes, alphas=alphas, strengths=KAPPAS, prior=prior, how=how)
+        graph, how = diffusion_at.graph, diffusion_at.how
+        found = choose_parameters(
+            graph, weighted, n_classes, alphas=alphas, strengths=KAPPAS, prior=prior, how=how, memory=memory
+        )
         return found.alpha, found.prior_strength
 
     fit = fit_annotators(
-        DiffusionsOf(graph, how),
+        diffusion_at,
         votes,
         n_classes,
         alphas=[alpha] if len(wishes.alphas) == 1 else wishes.alphas,
@@ -161,7 +167,13 @@ class DiffusionsOf:
         if alpha not in self._made:
             how = self.how
             self._made[alpha] = Diffusion(
-                self.graph, alpha, scaling=how.scaling, solver=how.solver, n_jobs=how.n_jobs, verbose=how.verbose
+                self.graph,
+                alpha,
+                scaling=how.scaling,
+                solver=how.solver,
+                tol=how.tol,
+                n_jobs=how.n_jobs,
+                verbose=how.verbose,
             )
         return self._made[alpha]
 

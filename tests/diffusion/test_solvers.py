@@ -117,12 +117,10 @@ def test_missing_multigrid_names_the_extra(graph, monkeypatch):
         amg.MultigridSolver(graph, 0.9, workers)
 
 
-@pytest.mark.parametrize(
-    ("n", "alpha", "expected"), [(100, 0.999, "dense"), (50_000, 0.9, "cg"), (50_000, 0.999, "amg")]
-)
-def test_auto_chooses_by_size_and_alpha(n, alpha, expected):
-    """Small: dense; alpha close to 1: multigrid; else conjugate gradients."""
-    assert choose_solver(n, alpha) == expected
+@pytest.mark.parametrize(("n", "expected"), [(100, "dense"), (50_000, "cg")])
+def test_auto_chooses_by_size(n, expected):
+    """Small: dense; else conjugate gradients."""
+    assert choose_solver(n) == expected
 
 
 def test_push_stops_at_the_floor_everywhere():

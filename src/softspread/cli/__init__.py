@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from softspread.cli import asking, others, spreading
+from softspread.cli.late import load_late
 from softspread.cli.runs import explain, explains_errors
 from softspread.embedding import command as embedding
 from softspread.reproduce import command as reproduction
@@ -55,4 +56,5 @@ for other in (embedding, web, reproduction):  # light modules of larger parts
 
 def main() -> None:
     """Entry point of the command ``softspread``."""
+    load_late("scipy.stats")  # half of the time that loading scikit-learn takes, for one function that we never call
     app()

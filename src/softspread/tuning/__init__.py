@@ -23,7 +23,7 @@ from softspread.tuning.choosing import (
 from softspread.tuning.edge import tune
 from softspread.tuning.graphs import DEFAULT_NEIGHBORS, Spreading
 from softspread.tuning.held_out import HeldOut, hold_out, own_votes
-from softspread.tuning.masses import leave_one_out_masses, own_reach
+from softspread.tuning.masses import ScaleMemory, leave_one_out_masses, own_reach
 from softspread.tuning.results import Choice, Tuning, TuningPoint
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "STRENGTHS",
     "Choice",
     "HeldOut",
+    "ScaleMemory",
     "Spreading",
     "Tuning",
     "TuningPoint",

@@ -19,7 +19,15 @@ from softspread.graph.operator import Graph
 from softspread.spreading import Diffusion
 from softspread.tuning.graphs import DEFAULT_NEIGHBORS, Graphs, Spreading
 from softspread.tuning.held_out import ENOUGH_VOTES, OwnVotes, hold_out, own_votes
-from softspread.tuning.masses import COSTLY_ALPHA, LARGEST_DELTA, NOISE_SHARE, SMALLEST_DELTA, Mass, spread_votes
+from softspread.tuning.masses import (
+    COSTLY_ALPHA,
+    LARGEST_DELTA,
+    NOISE_SHARE,
+    SMALLEST_DELTA,
+    Mass,
+    ScaleMemory,
+    spread_votes,
+)
 from softspread.tuning.results import Choice, Tuning, TuningPoint
 from softspread.tuning.scores import LIKELIHOOD, SCORES, BrierScore, Judge, LogScore, standard_error
 from softspread.votes import VoteTable
@@ -84,6 +92,7 @@ def choose_parameters(
     how: Spreading | None = None,
     groups: IntArray | None = None,
     fewest_votes: int = ENOUGH_VOTES,
+    memory: ScaleMemory | None = None,
 ) -> Choice:
     """Alpha, number of neighbours and prior strength by the score of held-out votes; what has one candidate stays.
 
@@ -95,6 +104,7 @@ def choose_parameters(
     score : "brier" or "log"
     groups : (m,) votes with the same number are one soft vote, see :func:`~softspread.tuning.held_out.hold_out`
     fewest_votes : with fewer, nothing is chosen: the default stays, or the first candidate where it is not among them
+    memory : of earlier searches, so that scales they have found are not found again
     """
     checks.choice("score", score, SCORES)
     how = Spreading() if how is None else how
@@ -110,7 +120,7 @@ def choose_parameters(
     else:
         held = hold_out(votes, graphs.n_items, n_classes, groups=groups)
         judge = LogScore(held, rows_of_prior, strengths, penalties)
-    search = _Search(judge, own, penalties, how)
+    search = _Search(judge, own, penalties, how, ScaleMemory() if memory is None else memory)
     start = START_ALPHA
     for number in sorted(graphs.numbers, key=lambda number: number != graphs.first):
         search.walk(number, graphs.build(number), alphas, start)
@@ -173,8 +183,8 @@ _Key = tuple[int, float]  # number of neighbours (0 for a given graph), alpha
 class _Search:
     """Settings tried so far; every alpha is spread once per graph."""
 
-    def __init__(self, judge: Judge, own: OwnVotes, penalties: FloatArray, how: Spreading) -> None:
-        self.judge, self.own, self.penalties, self.how = judge, own, penalties, how
+    def __init__(self, judge: Judge, own: OwnVotes, penalties: FloatArray, how: Spreading, memory: ScaleMemory) -> None:
+        self.judge, self.own, self.penalties, self.how, self.memory = judge, own, penalties, how, memory
         self._tried: dict[_Key, int | None] = {}  # n_neighbors of the graph
         self.too_costly: float | None = None  # the alpha that was not tried because a fit with it would take too long
 
@@ -201,8 +211,8 @@ class _Search:
         """Whether the scales of all voted items could be found in about a minute, judged by the work of a sample."""
         if alpha < COSTLY_ALPHA or self.how.scaling == "none":
             return True
-        finder = Diffusion(graph, alpha, scaling=self.how.scaling, n_jobs=self.how.n_jobs).finder
-        return bool(len(self.own.voted) * finder.rows_per_scale() <= LARGEST_WORK * (1 - alpha) ** 0.5)
+        work = self.memory.rows_per_scale(graph, alpha, self.how.scaling, self.how.n_jobs)
+        return bool(len(self.own.voted) * work <= LARGEST_WORK * (1 - alpha) ** 0.5)
 
     def _spread(self, number: int, graph: Graph, alpha: float, before: Mass | None) -> Mass:
         how, own = self.how, self.own
@@ -211,7 +221,7 @@ class _Search:
         from_others = len(own.voted) / graph.n_items * alpha / max(1 - alpha, ALMOST_ONE)
         diffusion.finder.delta = min(LARGEST_DELTA, max(SMALLEST_DELTA, NOISE_SHARE * from_others))
         with diffusion.workers:
-            spread = spread_votes(diffusion, graph.rank[own.voted], own.weight, before)
+            spread = spread_votes(diffusion, graph.rank[own.voted], own.weight, before, self.memory)
         self.judge.add((number, alpha), spread)
         self._tried[number, alpha] = graph.n_neighbors
         return spread

@@ -29,6 +29,7 @@ class Spreading:
     n_jobs: int | None = None
     random_state: Any = None
     verbose: bool = False
+    tol: float = 1e-6
 
 
 class Graphs:

@@ -13,7 +13,8 @@ from scipy.sparse import csr_array
 
 from softspread.data import FloatArray, IntArray
 from softspread.diffusion.scales import ScaleFinder
-from softspread.diffusion.solver import AMG_ALPHA, MOST_COLUMNS, apply_system, prepare
+from softspread.diffusion.solver import MOST_COLUMNS, apply_system, prepare
+from softspread.graph.operator import Graph
 from softspread.live import SpreadState
 from softspread.spreading import Diffusion
 from softspread.tuning.held_out import soft_votes
@@ -23,6 +24,7 @@ LARGEST_DELTA, SMALLEST_DELTA = 1e-2, 1e-6  # certified accuracy asked of the sc
 NOISE_SHARE = 1e-2  # accuracy of the scales as a share of the evidence that an average item receives from others
 HINT_ALPHA = 0.9  # cheap scales that tell which of the costly ones are large
 COSTLY_ALPHA = 0.98  # from here one scale takes many milliseconds ...
+WHOLE_ALPHA = 0.995  # ... and from here a loose solve over the whole graph takes less than a local one
 SCALES_WORK, FEWEST_SCALES = 20_000, 32  # ... so only this many times (1 - alpha) are found, and read off for the rest
 CHECKED_SCALES, CHECK_FACTOR = 8, 1e-2  # so many are found this much more tightly, to correct the others
 
@@ -101,25 +103,65 @@ class Mass:
     scales: FloatArray  # (v,)
 
 
-def spread_votes(diffusion: Diffusion, rows: IntArray, own: FloatArray, before: Mass | None) -> Mass:
+_Scales = tuple[FloatArray, FloatArray, float]  # of the voted items, their own reach, the share of error
+
+
+class ScaleMemory:
+    """Scales of the voted items by alpha, for further searches over the same graph and items."""
+
+    def __init__(self) -> None:
+        self._graph: Graph | None = None
+        self._rows: IntArray | None = None
+        self._scales: dict[tuple[float, str], _Scales] = {}
+        self._work: dict[tuple[float, str], float] = {}
+
+    def scales(self, diffusion: Diffusion, rows: IntArray, before: Mass | None) -> _Scales:
+        """Found where they are not known yet."""
+        self._attach(diffusion.graph)
+        if self._rows is None or not np.array_equal(self._rows, rows):
+            self._rows, self._scales = rows, {}
+        key = diffusion.alpha, diffusion.scaling
+        if key not in self._scales:
+            self._scales[key] = _find_scales(diffusion, rows, before)
+        return self._scales[key]
+
+    def rows_per_scale(self, graph: Graph, alpha: float, scaling: str, n_jobs: int | None) -> float:
+        """How many rows of the graph the solve for one scale takes, on average over a fixed sample."""
+        self._attach(graph)
+        if (alpha, scaling) not in self._work:
+            finder = Diffusion(graph, alpha, scaling=scaling, n_jobs=n_jobs).finder
+            self._work[alpha, scaling] = finder.rows_per_scale()
+        return self._work[alpha, scaling]
+
+    def _attach(self, graph: Graph) -> None:
+        if self._graph is not graph:
+            self._graph, self._rows, self._scales, self._work = graph, None, {}, {}
+
+
+def spread_votes(
+    diffusion: Diffusion, rows: IntArray, own: FloatArray, before: Mass | None, memory: ScaleMemory | None = None
+) -> Mass:
     """Mass at the voted items (inner rows), warm-started from another alpha."""
-    if diffusion.alpha >= COSTLY_ALPHA and not diffusion.finder.exact:
-        scales, reach, noise = _rough_scales(diffusion, rows, before)
-    else:
-        scales, reach = diffusion.finder.scales(rows, diffusion.verbose), own_reach(diffusion, rows)
-        noise = diffusion.scale_report().estimated
+    scales, reach, noise = (ScaleMemory() if memory is None else memory).scales(diffusion, rows, before)
     B = np.zeros((diffusion.graph.n_items, own.shape[1]))
     B[rows] = own / (scales * diffusion.error_factor()[rows])[:, None]
     Y = _solve(diffusion, B, None if before is None else before.Y)
     return Mass(np.maximum(diffusion.mass(Y, rows), 0.0), reach, noise, Y, scales)
 
 
-def _rough_scales(diffusion: Diffusion, rows: IntArray, last: Mass | None) -> tuple[FloatArray, FloatArray, float]:
+def _find_scales(diffusion: Diffusion, rows: IntArray, before: Mass | None) -> _Scales:
+    if diffusion.alpha >= COSTLY_ALPHA and not diffusion.finder.exact:
+        return _rough_scales(diffusion, rows, before)
+    scales, reach = diffusion.finder.scales(rows, diffusion.verbose), own_reach(diffusion, rows)
+    return scales, reach, diffusion.scale_report().estimated
+
+
+def _rough_scales(diffusion: Diffusion, rows: IntArray, last: Mass | None) -> _Scales:
     """Scales, own reach and the share of error for alpha close to 1, where one vote is a small part of all.
 
     The seed's own entry stands for the peak, and a sample for all: larger at one alpha is larger at the next.
     """
-    from sklearn.isotonic import IsotonicRegression
+    from scipy.optimize import isotonic_regression  # slow to load, and only needed here
 
     n_sample = min(len(rows), max(FEWEST_SCALES, int(SCALES_WORK * (1 - diffusion.alpha))))
     sample = np.linspace(0, len(rows) - 1, n_sample).astype(np.int64)
@@ -131,8 +173,9 @@ def _rough_scales(diffusion: Diffusion, rows: IntArray, last: Mass | None) -> tu
     own = known
     if n_sample < len(rows):
         hint = _diagonal_at(diffusion, HINT_ALPHA, rows) if last is None else last.scales * last.reach  # M_qq
-        fit = IsotonicRegression(out_of_bounds="clip").fit(hint[sample], np.log(known))
-        own = np.exp(fit.predict(hint))
+        by_hint = np.argsort(hint[sample], kind="stable")
+        rising = isotonic_regression(np.log(known[by_hint])).x
+        own = np.exp(np.interp(hint, hint[sample[by_hint]], rising))
         noise += float(np.sqrt(np.mean((own[sample] / known - 1) ** 2)))
         own[sample] = known
     ones = np.ones(len(rows))
@@ -142,7 +185,7 @@ def _rough_scales(diffusion: Diffusion, rows: IntArray, last: Mass | None) -> tu
 def _rough_diagonal(diffusion: Diffusion, rows: IntArray, delta: float) -> FloatArray:
     """M_qq by local solves, or, closer to 1, by loose solves over the whole graph, theory [scale certificate]."""
     alpha = diffusion.alpha
-    if alpha <= AMG_ALPHA:
+    if alpha <= WHOLE_ALPHA:
         return _diagonal_at(diffusion, alpha, rows, delta)
     own = np.empty(len(rows))
     tol = float(np.sqrt(delta * (1 - alpha * alpha)))
