@@ -15,6 +15,7 @@ Optionally a vote becomes a soft vote, proportional to p_v(t) Pi_a[t, c_v] with 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -311,6 +312,7 @@ class _Crowd:
         self._unit = diffusion.sources(self.rows, np.ones(len(self.rows)))
         starts = np.searchsorted(cells.who, np.arange(cells.n_annotators + 1))
         self.parts = [slice(int(first), int(last)) for first, last in pairwise(starts)]
+        self.starts: IntArray = starts[:-1] - cells.named.start  # among the named cells
         self.trust = cells.trust()
         totals = cells.choices().T @ cells.weights
         self.class_shares: FloatArray = (totals + 1) / (totals.sum() + cells.n_classes)
@@ -323,6 +325,11 @@ class _Crowd:
         np.add.at(B, self.rows, amounts * self._unit[:, None])
         Y = self.diffusion.solve(B, self.diffusion.tol).X
         return np.asarray(self.diffusion.mass(Y, self.rows))
+
+    @cached_property
+    def own_as_cast(self) -> FloatArray:
+        """:meth:`own` of the votes as they were cast, (cells, n_classes)."""
+        return self.own(self.cells.choices() * self.cells.weights[:, None])
 
     def own(self, amounts: FloatArray) -> FloatArray:
         """Mass at each cell's item from the votes of the cell's annotator alone; 0 for nobody's cells.
@@ -442,7 +449,7 @@ def rate_annotators(crowd: _Crowd, kappa: float, rounds: int) -> Posterior:
     """Start from equal votes; rate, weight, and rate again by what the weighted votes say."""
     cells = crowd.cells
     amounts = cells.choices() * cells.weights[:, None]
-    own = crowd.own(amounts)  # an annotator's factor is common to all own votes, so once is enough
+    own = crowd.own_as_cast  # an annotator's factor is common to all own votes, so once is enough
     factors = np.ones(len(cells.rows))
     for number in range(rounds):
         scale = factors[:, None]
@@ -489,8 +496,7 @@ def tempered(p: FloatArray, temper: float) -> FloatArray:
 
 def _per_annotator(crowd: _Crowd, values: FloatArray) -> FloatArray:
     """Sums of (named cells, k) values over each annotator's cells, each counted as far as it is trusted."""
-    starts = [part.start - crowd.cells.named.start for part in crowd.parts]
-    return np.asarray(np.add.reduceat(values * crowd.trust[:, None], starts, axis=0))
+    return np.asarray(np.add.reduceat(values * crowd.trust[:, None], crowd.starts, axis=0))
 
 
 def _log_likelihood(crowd: _Crowd, by_crowd: FloatArray, by_habit: FloatArray) -> FloatArray:

@@ -20,6 +20,7 @@ from softspread.errors import SoftspreadWarning
 from softspread.graph.operator import Graph
 from softspread.spreading import Diffusion
 from softspread.tuning import (
+    START_ALPHA,
     Choice,
     ScaleMemory,
     Spreading,
@@ -81,7 +82,7 @@ def settle(
     """Choose what is open; ``items`` is a Graph where no number of neighbours is to be chosen."""
     memory = ScaleMemory()
 
-    def choose(on: AnyArray | Graph, table: VoteTable) -> Choice:
+    def choose(on: AnyArray | Graph, table: VoteTable, start: float = START_ALPHA) -> Choice:
         return choose_parameters(
             on,
             table,
@@ -91,6 +92,7 @@ def settle(
             prior=prior,
             strengths=wishes.strengths,
             how=how,
+            start=start,
             memory=memory,
         )
 
@@ -105,7 +107,7 @@ def settle(
     if fit is None or not wishes.open:
         return Settings(diffusion_at(alpha), strength, tuning, fit)
     # Soft votes already carry the neighbours' opinion and cannot judge it: the votes as cast do, with their weights.
-    again = choose(graph, VoteTable(votes.rows, votes.columns, votes.weights * fit.weights, votes.annotators))
+    again = choose(graph, VoteTable(votes.rows, votes.columns, votes.weights * fit.weights, votes.annotators), alpha)
     return Settings(diffusion_at(again.alpha), again.prior_strength, again.tuning, fit)
 
 
@@ -135,7 +137,15 @@ def _rate(
         alphas = [alpha] if (factors == 1).all() else wishes.alphas  # all alike: alpha was chosen so already
         graph, how = diffusion_at.graph, diffusion_at.how
         found = choose_parameters(
-            graph, weighted, n_classes, alphas=alphas, strengths=KAPPAS, prior=prior, how=how, memory=memory
+            graph,
+            weighted,
+            n_classes,
+            alphas=alphas,
+            strengths=KAPPAS,
+            prior=prior,
+            how=how,
+            start=alpha,
+            memory=memory,
         )
         return found.alpha, found.prior_strength
 

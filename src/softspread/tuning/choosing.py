@@ -92,6 +92,7 @@ def choose_parameters(
     how: Spreading | None = None,
     groups: IntArray | None = None,
     fewest_votes: int = ENOUGH_VOTES,
+    start: float = START_ALPHA,
     memory: ScaleMemory | None = None,
 ) -> Choice:
     """Alpha, number of neighbours and prior strength by the score of held-out votes; what has one candidate stays.
@@ -104,6 +105,7 @@ def choose_parameters(
     score : "brier" or "log"
     groups : (m,) votes with the same number are one soft vote, see :func:`~softspread.tuning.held_out.hold_out`
     fewest_votes : with fewer, nothing is chosen: the default stays, or the first candidate where it is not among them
+    start : where the search over alphas begins
     memory : of earlier searches, so that scales they have found are not found again
     """
     checks.choice("score", score, SCORES)
@@ -121,7 +123,6 @@ def choose_parameters(
         held = hold_out(votes, graphs.n_items, n_classes, groups=groups)
         judge = LogScore(held, rows_of_prior, strengths, penalties)
     search = _Search(judge, own, penalties, how, ScaleMemory() if memory is None else memory)
-    start = START_ALPHA
     for number in sorted(graphs.numbers, key=lambda number: number != graphs.first):
         search.walk(number, graphs.build(number), alphas, start)
         start = search.best_key()[1]
