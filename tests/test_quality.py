@@ -8,9 +8,6 @@ from softspread.live import SpreadState
 from softspread.quality import (
     FEWEST_REPEATED,
     GainForecast,
-    _error,
-    _fit_power,
-    _judge,
     entropy_bounds,
     entropy_from_moments,
     entropy_range,
@@ -20,6 +17,7 @@ from softspread.quality import (
     predict_gain,
     vote_moments,
 )
+from softspread.quality.stopping import _error, _fit_power, _judge
 from softspread.simulate import draw_columns
 from softspread.spreading import Diffusion, soft_labels
 from softspread.votes import VoteTable
