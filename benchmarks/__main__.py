@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import bench_live, bench_start, bench_whole_job
+from benchmarks import bench_answers, bench_live, bench_start, bench_whole_job
 from benchmarks._common import Report, Settings, open_report, say, show_targets
 
 BENCHES: dict[str, Callable[[Settings, Path, Report], None]] = {
     "whole_job": bench_whole_job.run,
     "live": bench_live.run,
+    "answers": bench_answers.run,
     "start": bench_start.run,
 }
 LIVE_FROM = 100_000

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks._common import N_CLASSES, N_NEIGHBORS, Record, make_items, make_votes, median, percentile
+from benchmarks._common import LABEL_NOISE, N_CLASSES, N_NEIGHBORS, Record, make_items, make_votes, median, percentile
 
 WARM_ITEMS = 2_000  # above the size up to which a dense factor is used, so that the same loops are compiled
 RIVAL_VOTES_LEAST = 3
@@ -27,6 +27,7 @@ FGMRES_TOLS, CG_TOLS = (1e-6, 1e-5), (1e-7, 1e-6)  # below and above
 FGMRES_STEPS = 200
 SEARCH_PROBE = 256  # queries that tell how long scikit-learn's search would take
 KEPT_ERROR_ITEMS = 1e-3  # evidence from which on soft labels are compared
+SECOND_VOTES = 0.2  # share of the voted items that get a second vote, without which nothing tells the noise of votes
 
 
 def peak_gib() -> float:
@@ -337,8 +338,38 @@ def _immediate_error(est: Any) -> Record:
     }
 
 
+def answers(folder: Path, alpha: float, seed: int) -> Record:
+    """What a user asks a fitted estimator for, one call each; a fifth of the votes is given a second vote."""
+    warm_up(alpha)
+    graph, rows, labels = load_dataset(folder)
+    rng = np.random.default_rng([seed, 5])
+    again = rng.choice(len(rows), max(1, int(SECOND_VOTES * len(rows))), replace=False)
+    changed = np.where(rng.random(len(again)) < LABEL_NOISE, rng.integers(N_CLASSES, size=len(again)), labels[again])
+    est = fit(graph, np.append(rows, rows[again]), np.append(labels, changed), alpha, 1e-6)
+    unvoted = int(np.setdiff1d(np.arange(graph.n_items), rows)[0])
+    calls: dict[str, Callable[[], Any]] = {
+        "wilson intervals": lambda: est.predict_interval(method="wilson"),
+        "hoeffding intervals": lambda: est.predict_interval(method="hoeffding"),
+        "calibrated intervals": lambda: est.predict_interval(method="calibrated"),
+        "calibrated again, other level": lambda: est.predict_interval(confidence_level=0.95, method="calibrated"),
+        "first query of 100": lambda: est.query(100, random_state=seed),
+        "next query of 100": lambda: est.query(100, random_state=seed + 1),
+        "explain one item": lambda: est.explain(unvoted),
+        "quality": lambda: est.quality(random_state=seed),
+        "forecast": lambda: est.forecast(len(rows), random_state=seed),
+    }
+    times = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # such as an estimated Lipschitz constant; here only time counts
+        for name, call in calls.items():
+            begin = time.perf_counter()
+            call()
+            times[name] = time.perf_counter() - begin
+    return {"times": times, "peak_gib": peak_gib()}
+
+
 TASKS: dict[str, Callable[..., Record]] = {
-    task.__name__: task for task in (dataset, ours, truth, rivals, label_spreading, live)
+    task.__name__: task for task in (dataset, ours, truth, rivals, label_spreading, live, answers)
 }
 
 if __name__ == "__main__":

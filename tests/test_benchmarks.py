@@ -17,7 +17,16 @@ def benchmarks(monkeypatch):
     """The modules of the benchmarks, by name."""
     pytest.importorskip("pyamg")
     monkeypatch.syspath_prepend(str(ROOT))
-    names = ("_common", "_literal", "_tasks", "bench_whole_job", "bench_live", "bench_start", "__main__")
+    names = (
+        "_common",
+        "_literal",
+        "_tasks",
+        "bench_whole_job",
+        "bench_live",
+        "bench_answers",
+        "bench_start",
+        "__main__",
+    )
     return {name: importlib.import_module(f"benchmarks.{name}") for name in names}
 
 
@@ -28,7 +37,7 @@ def in_process(benchmarks, monkeypatch):
     def run_task(task, folder, **arguments):
         return json.loads(json.dumps(benchmarks["_tasks"].TASKS[task](folder, **arguments)))
 
-    for name in ("_common", "bench_whole_job", "bench_live"):
+    for name in ("_common", "bench_whole_job", "bench_live", "bench_answers"):
         monkeypatch.setattr(benchmarks[name], "run_task", run_task)
     return benchmarks
 
@@ -82,6 +91,17 @@ def test_a_run_writes_times_errors_and_ratios_that_agree(in_process, tmp_path, c
     shown = capsys.readouterr().out
     assert "Whole job" in shown
     assert "Targets" in shown
+
+
+def test_every_answer_is_timed(in_process, tmp_path, capsys):
+    """One time per call and size, in the table as well."""
+    out = tmp_path / "run.jsonl"
+    in_process["__main__"].main(f"--sizes 1200 --out {out}".split(), only="answers")
+    record = next(record for record in read(out) if record["bench"] == "answers")
+    assert len(record["times"]) == 9
+    assert min(record["times"].values()) > 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in record["times"])
 
 
 def test_starts_are_measured_in_fresh_processes(benchmarks, tmp_path, monkeypatch):

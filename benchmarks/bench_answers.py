@@ -1,0 +1,35 @@
+"""What a fitted estimator answers: intervals, queries, explanations, quality, forecasts; how long does each take?
+
+`python -m benchmarks.bench_answers --sizes 1000000`
+"""
+
+from pathlib import Path
+
+from benchmarks._common import Report, Settings, prepare_dataset, run_task, say, seconds, show_table
+
+ALPHA = 0.9
+QUERY, LONGEST_QUERY, JUDGED_FROM = "next query of 100", 1.0, 1_000_000  # seconds, items
+
+
+def run(settings: Settings, folder: Path, report: Report) -> None:
+    """Measure every size, keep the records, show one table."""
+    found = {}
+    for n in settings.sizes:
+        say(f"answers, n = {n:,}")
+        home = prepare_dataset(settings, folder, n, report)
+        found[n] = report.add(
+            bench="answers", n=n, alpha=ALPHA, **run_task("answers", home, alpha=ALPHA, seed=settings.seed)
+        )
+        if n >= JUDGED_FROM:
+            report.judge("100 picks, s", found[n]["times"][QUERY], LONGEST_QUERY, n=n, alpha=ALPHA)
+    say(f"\nAnswers of a fitted estimator (alpha {ALPHA:g}, votes on 10 % of the items, a fifth of them voted twice)")
+    names = list(next(iter(found.values()))["times"])
+    rows = [(name, *(seconds(record["times"][name]) for record in found.values())) for name in names]
+    rows.append(("peak memory, GiB", *(f"{record['peak_gib']:.2f}" for record in found.values())))
+    show_table(("call", *(f"n = {n:,}" for n in found)), rows)
+
+
+if __name__ == "__main__":
+    from benchmarks.__main__ import main
+
+    main(only="answers")
