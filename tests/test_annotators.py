@@ -3,17 +3,12 @@
 import numpy as np
 import pytest
 
-from softspread import annotators, knn_graph
-from softspread.annotators import (
-    CONSISTENCIES,
-    LEAST_PART,
-    _Crowd,
-    choose_alpha_kappa,
-    fit_annotators,
-    held_out_scores,
-    net_votes,
-    why_neutral,
-)
+from softspread import knn_graph
+from softspread.annotators import LEAST_PART, fit_annotators, net_votes, why_neutral
+from softspread.annotators import crowd as crowd_module
+from softspread.annotators.choosing import choose_alpha_kappa, held_out_scores
+from softspread.annotators.consistency import CONSISTENCIES, _log_likelihood
+from softspread.annotators.crowd import Crowd
 from softspread.spreading import Diffusion, soft_labels
 from softspread.votes import VoteTable
 
@@ -69,11 +64,11 @@ def test_mass_of_own_votes_equals_the_dense_formula(clusters, rng, monkeypatch, 
     votes = make_crowd(rng, truth, 30, ["honest", "honest", "uniform", "one"])
     votes.annotators[:20] = None
     cells = net_votes(votes, N_CLASSES)
-    monkeypatch.setattr(annotators, "OWN_FLOOR", 1e-8)
-    monkeypatch.setattr(annotators, "OWN_TOL", 1e-8)
+    monkeypatch.setattr(crowd_module, "OWN_FLOOR", 1e-8)
+    monkeypatch.setattr(crowd_module, "OWN_TOL", 1e-8)
     bound = 1e9 if way == "pushed" else 0.0
-    monkeypatch.setattr(_Crowd, "_break_even", lambda self: np.full(len(self.parts), bound))
-    crowd = _Crowd(Diffusion(graph, alpha, tol=1e-8, solver="dense" if way == "dense factor" else "cg"), cells)
+    monkeypatch.setattr(Crowd, "_break_even", lambda self: np.full(len(self.parts), bound))
+    crowd = Crowd(Diffusion(graph, alpha, tol=1e-8, solver="dense" if way == "dense factor" else "cg"), cells)
     amounts = rng.random((len(cells.rows), N_CLASSES))
     phi = dense_profiles(graph, alpha, "peak")[np.ix_(cells.rows, cells.rows)]
     same = (cells.who[:, None] == cells.who) & (cells.who >= 0)
@@ -91,7 +86,7 @@ def test_mass_of_own_votes_holds_in_the_random_walk_form(rng):
     amounts = rng.random((len(cells.rows), 3))
     phi = dense_profiles(graph, 0.9, "peak")[np.ix_(cells.rows, cells.rows)]
     same = cells.who[:, None] == cells.who
-    np.testing.assert_allclose(_Crowd(Diffusion(graph, 0.9), cells).own(amounts), (phi * same) @ amounts, atol=1e-6)
+    np.testing.assert_allclose(Crowd(Diffusion(graph, 0.9), cells).own(amounts), (phi * same) @ amounts, atol=1e-6)
 
 
 def test_default_accuracy_of_own_mass_is_far_below_one_vote(rng):
@@ -100,7 +95,7 @@ def test_default_accuracy_of_own_mass_is_far_below_one_vote(rng):
     who = np.repeat(np.arange(31), [600, *[10] * 30]).astype(object)  # one annotator with many votes, many with few
     votes = VoteTable(rng.integers(0, 1500, 900), rng.integers(0, 3, 900), np.ones(900), who)
     cells = net_votes(votes, 3)
-    crowd = _Crowd(Diffusion(graph, 0.5, solver="cg"), cells)
+    crowd = Crowd(Diffusion(graph, 0.5, solver="cg"), cells)
     own = crowd.own(cells.choices())
     phi = dense_profiles(graph, 0.5, "peak")[np.ix_(cells.rows, cells.rows)]
     exact = (phi * (cells.who[:, None] == cells.who)) @ cells.choices()
@@ -113,9 +108,9 @@ def test_likelihood_equals_the_product_over_votes(clusters, rng):
     """The vectorised log likelihood is the plain sum of logs of r p + (1 - r) u."""
     graph, truth = clusters
     cells = net_votes(make_crowd(rng, truth, 20, ["honest", "one", "uniform"]), N_CLASSES)
-    crowd = _Crowd(Diffusion(graph, ALPHA), cells)
+    crowd = Crowd(Diffusion(graph, ALPHA), cells)
     p, u = rng.random(len(cells.rows)), rng.random(len(cells.rows))
-    found = annotators._log_likelihood(crowd, p, u)
+    found = _log_likelihood(crowd, p, u)
     for who in range(3):
         for number in (0, 17, 80):
             r = CONSISTENCIES[number]
