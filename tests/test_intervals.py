@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 
-from softspread import _kernels, affinity_graph, intervals, knn_graph
+from softspread import _kernels, affinity_graph, knn_graph
 from softspread.diffusion.push import PushWork
 from softspread.errors import InputError
 from softspread.graph.newcomers import tie_newcomers
 from softspread.intervals import (
     estimate_lipschitz,
     hoeffding,
+    squares,
     standing_votes,
     sums_for_newcomers,
     sums_of_squares,
@@ -134,12 +135,12 @@ def test_affordable_floor_gets_finer_with_the_budget():
     """More work allowed never means a coarser push; enough is what misses 1 % of a profile."""
     _, graph, diffusion, _, _, _ = random_case(1, n=60)
     rows = np.arange(graph.n_items)
-    floors = [intervals.affordable_floor(diffusion, rows, budget) for budget in (1, 10**4, 10**6, 10**12)]
+    floors = [squares.affordable_floor(diffusion, rows, budget) for budget in (1, 10**4, 10**6, 10**12)]
     assert floors == sorted(floors, reverse=True)
-    assert floors[0] == intervals.FLOORS[0]
-    M = intervals.dense_inverse(diffusion)
+    assert floors[0] == squares.FLOORS[0]
+    M = squares.dense_inverse(diffusion)
     missed = []
-    for floor in (floors[-1], intervals.FLOORS[intervals.FLOORS.index(floors[-1]) - 1]):
+    for floor in (floors[-1], squares.FLOORS[squares.FLOORS.index(floors[-1]) - 1]):
         told = np.full((60, 1), 1000.0)  # more than there is, so that the rest tells how much was reached
         reached = 1000.0 - sums_of_squares(diffusion, table(rows, rows * 0), told, floor=floor).rest
         missed.append(1 - reached.sum() / (M / M.diagonal()).sum())

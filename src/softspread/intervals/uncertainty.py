@@ -1,0 +1,77 @@
+"""Two kinds of uncertainty: people disagree, or too few votes have arrived."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from softspread import checks
+from softspread.data import AnyArray, BoolArray, FloatArray
+from softspread.errors import InputError
+
+CLEAR, AMBIGUOUS, TOO_FEW = "clear", "ambiguous", "not enough votes"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UncertaintySplit:
+    """Why an item is uncertain: because people disagree, or because too few were asked."""
+
+    aleatoric: FloatArray  # (n,)  entropy of p over its largest value: 0 = all agree, 1 = all classes alike
+    epistemic: FloatArray  # (n,)  mean width of the item's intervals: 0 = known, 1 = unknown
+    evidence: FloatArray  # (n,)   virtual votes
+    verdict: AnyArray  # (n,)      "clear", "ambiguous" or "not enough votes"
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per item."""
+        columns = ("aleatoric", "epistemic", "evidence", "verdict")
+        return pd.DataFrame({name: getattr(self, name) for name in columns})
+
+
+def uncertainty_split(
+    p: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    evidence: FloatArray,
+    *,
+    agreement: float = 0.7,
+    narrow: float = 0.2,
+) -> UncertaintySplit:
+    """Tell items on which people truly disagree from items on which too few votes were cast.
+
+    Parameters
+    ----------
+    p, lower, upper : (n, n_classes) soft labels and their intervals
+    evidence : (n,)
+    agreement : an item is clear if a class has at least this probability
+    narrow : an item whose widest interval is at most this is known; its p alone decides
+
+    Returns
+    -------
+    Verdict "clear": some lower end reaches ``agreement``; "ambiguous": no upper end does, so more votes would not
+    change it; "not enough votes": the interval leaves both open and is not narrow, or no evidence arrived
+
+    Examples
+    --------
+    >>> p = np.array([[0.95, 0.05], [0.5, 0.5], [0.5, 0.5]])
+    >>> half = np.array([[0.05], [0.1], [0.4]])
+    >>> uncertainty_split(p, p - half, p + half, np.array([50.0, 80.0, 2.0])).verdict.tolist()
+    ['clear', 'ambiguous', 'not enough votes']
+    """
+    agreement = checks.between_0_and_1("agreement", agreement)
+    narrow = checks.not_negative("narrow", narrow)
+    if not p.shape == lower.shape == upper.shape or evidence.shape != p.shape[:1]:
+        raise InputError(
+            f"p, lower and upper must have one shape and evidence one entry per item, got {p.shape}, {lower.shape}, "
+            f"{upper.shape} and {evidence.shape}."
+        )
+    n_classes = p.shape[1]
+    logs = np.log(p, out=np.zeros_like(p), where=p > 0)
+    entropy = np.maximum(-(p * logs).sum(axis=1), 0.0)
+    aleatoric = np.minimum(entropy / np.log(n_classes), 1.0) if n_classes > 1 else np.zeros(len(p))
+    width = upper - lower
+    known: BoolArray = width.max(axis=1) <= narrow
+    clear = (lower.max(axis=1) >= agreement) | (known & (p.max(axis=1) >= agreement))
+    ambiguous = ~clear & ((upper.max(axis=1) < agreement) | known)
+    verdict = np.where(clear, CLEAR, np.where(ambiguous, AMBIGUOUS, TOO_FEW))
+    verdict = np.where(evidence > 0, verdict, TOO_FEW)
+    return UncertaintySplit(aleatoric, np.asarray(width.mean(axis=1)), np.asarray(evidence), verdict)
