@@ -10,6 +10,7 @@ from scipy.stats import beta, betabinom
 from softspread import calibration, knn_graph
 from softspread.calibration import (
     PROBES,
+    TAIL_SHARE,
     _CurvePoint,
     _fit_curve,
     _leave_items_out,
@@ -208,9 +209,9 @@ def test_beta_interval_has_equal_tails_or_starts_at_the_peak():
     lower, upper = beta_interval(a, b, delta)
     assert_allclose([lower[0], upper[0]], beta.ppf([0.05, 0.95], 5, 7))
     assert lower[1] == 0
-    assert_allclose(upper[1], beta.ppf(1 - delta, 0.5, 9))
+    assert_allclose(upper[1], beta.ppf(1 - TAIL_SHARE * delta, 0.5, 9))
     assert upper[2] == 1
-    assert_allclose(lower[2], beta.ppf(delta, 8, 0.4))
+    assert_allclose(lower[2], beta.ppf(TAIL_SHARE * delta, 8, 0.4))
     assert lower[3] == 0
     assert upper[3] == SNAP  # the quantile is 0 here; 0 and 0.005 are not told apart
 

@@ -68,6 +68,10 @@ LEAST_SQUARES = 1e-12  # sums of squares below this are rounding: nobody else is
 MOST_REPEATED = 20_000  # items with two or more votes that the likelihood looks at; more would not move it
 FEW_REPEATED, ENOUGH_REPEATED = 20, 50  # under the first we warn, the second we recommend
 
+# Of delta that a one-sided interval leaves out, where the density has its peak at 0 or 1. 1 would be exact for the
+# model; a little less makes up for entries of middling probability, which are covered too rarely, see docs/intervals.md.
+TAIL_SHARE = 0.9
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibratedFit:
@@ -123,9 +127,9 @@ def beta_interval(a: FloatArray, b: FloatArray, delta: float) -> tuple[FloatArra
     left, right = (a < 1) & (a <= b), (b < 1) & (b < a)
     lower, upper = np.zeros_like(a), np.ones_like(a)
     two_sided = ~left
-    lower[two_sided] = betaincinv(a[two_sided], b[two_sided], np.where(right[two_sided], 1.0, 0.5) * delta)
+    lower[two_sided] = betaincinv(a[two_sided], b[two_sided], np.where(right[two_sided], TAIL_SHARE, 0.5) * delta)
     two_sided = ~right
-    upper[two_sided] = betaincinv(a[two_sided], b[two_sided], 1 - np.where(left[two_sided], 1.0, 0.5) * delta)
+    upper[two_sided] = betaincinv(a[two_sided], b[two_sided], 1 - np.where(left[two_sided], TAIL_SHARE, 0.5) * delta)
     return snap_ends(np.minimum(lower, 1 - SNAP), np.maximum(upper, SNAP))
 
 
