@@ -68,9 +68,7 @@ LEAST_SQUARES = 1e-12  # sums of squares below this are rounding: nobody else is
 MOST_REPEATED = 20_000  # items with two or more votes that the likelihood looks at; more would not move it
 FEW_REPEATED, ENOUGH_REPEATED = 20, 50  # under the first we warn, the second we recommend
 
-# Of delta that a one-sided interval leaves out, where the density has its peak at 0 or 1. 1 would be exact for the
-# model; a little less makes up for entries of middling probability, which are covered too rarely, see docs/intervals.md.
-TAIL_SHARE = 0.9
+TAIL_SHARE = 0.75  # of delta that a one-sided interval leaves out where the density has its peak at 0 or 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
