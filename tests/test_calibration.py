@@ -13,8 +13,10 @@ from softspread.calibration import (
     TAIL_SHARE,
     _CurvePoint,
     _fit_curve,
+    _Known,
     _leave_items_out,
     _Likelihood,
+    _nearby_sources,
     _other_squares,
     _Probes,
     _signs,
@@ -201,6 +203,20 @@ def test_random_signs_find_the_sums_of_squares(alpha, normalization, monkeypatch
     assert_allclose(found.mean(), exact.mean(), rtol=0.15)
     # The mean of 1 / x is larger than 1 / mean of x: by PROBES / (PROBES - 2) if sums of signs were normal.
     assert_allclose(found_reach, exact_reach * PROBES / (PROBES - 2), rtol=0.15)
+
+
+def test_scales_predicted_from_a_sample_are_close(rng, monkeypatch):
+    """With many voted items most scales at other alphas are predicted from 100: the typical one to half a per cent."""
+    graph = knn_graph(rng.normal(size=(1500, 3)) * rng.choice([1.0, 3.0], size=(1500, 1)), n_neighbors=10)
+    diffusion, near = Diffusion(graph, 0.75, scaling="source"), Diffusion(graph, 0.5, scaling="source")
+    rows = np.sort(rng.choice(1500, 800, replace=False))
+    known = _Known(diffusion, None, np.ones(800), None, None)  # only these two are looked at
+    exact = _nearby_sources(near, known, rows)
+    assert_allclose(exact, 1 / near.finder.scales(rows))
+    monkeypatch.setattr(calibration, "MOST_SCALES", 100)
+    found = _nearby_sources(near, known, rows)
+    assert (found != exact).any()
+    assert np.sqrt(np.mean((found / exact - 1) ** 2)) < 5e-3
 
 
 def test_beta_interval_has_equal_tails_or_starts_at_the_peak():

@@ -41,8 +41,10 @@ ALPHAS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 BELOW, ABOVE = 3, 2  # neighbours of the alpha in use on this grid at which the Brier score is looked at
 WINDOW_TOL = 1e-4  # of the scales at these alphas; only means over many votes are read from them
 SOLVE_TOL = 1e-6  # of the solves there
+PROBE_TOL = 1e-4  # of the solves for random signs, whose squares are estimates anyway
 EXACT_ALPHA = 0.95  # above, scales cost milliseconds each: most are then predicted from those at the alpha in use
-SCALE_SAMPLE = 128  # voted items from which the prediction is learned
+SCALE_SAMPLE = 128  # voted items from which the prediction is learned ...
+MOST_SCALES = 20_000  # ... and up to EXACT_ALPHA, where scales are cheap, but 100,000 of them still take half a minute
 PROBES = 16  # columns of random signs: a sum of squares is known to sqrt(2 / 16), its mean over many items far better
 CURVE_KAPPA = 0.01  # prior strength of the scored predictions
 CURVE_NOISE = 0.15  # of a difference of scores that the curve's form may miss
@@ -293,13 +295,14 @@ def _curve_share(
 
 def _nearby_sources(at: Diffusion, known: _Known, rows: IntArray) -> FloatArray:
     """What a vote puts into the system at another alpha, for each voted (inner) row."""
-    if at.alpha <= EXACT_ALPHA or len(rows) <= SCALE_SAMPLE or at.finder.exact:
+    size = MOST_SCALES if at.alpha <= EXACT_ALPHA else SCALE_SAMPLE
+    if len(rows) <= size or at.finder.exact:
         return at.sources(rows, np.ones(len(rows)))
     diffusion = known.diffusion
     here = known.own / (diffusion.sources(rows, np.ones(len(rows))) * diffusion.error_factor()[rows])  # M_qq
     u, v = np.log(np.maximum(here, 1.0)), np.log(diffusion.root[rows])
     features = np.stack([np.ones_like(u), u, v, u * u, u * v, v * v], axis=1)
-    sample = np.linspace(0, len(rows) - 1, SCALE_SAMPLE).astype(np.int64)
+    sample = np.linspace(0, len(rows) - 1, size).astype(np.int64)
     scales = at.finder.scales(rows[sample])
     fitted = np.linalg.lstsq(features[sample], np.log(scales), rcond=None)[0]
     predicted = np.exp(np.clip(features @ fitted, 0.0, -np.log1p(-(at.alpha**2))))  # 1 <= M_qq <= 1 / (1 - alpha^2)
@@ -368,10 +371,10 @@ def _other_squares(
         amounts = probes.votes * np.sqrt(standing.squares)[:, None]
         B = np.zeros((n, PROBES))
         B[rows] = amounts * sources[:, None]
-        received = diffusion.mass(diffusion.solve(B, SOLVE_TOL).X, rows)
+        received = diffusion.mass(diffusion.solve(B, PROBE_TOL).X, rows)
         squares = ((received - amounts * own[:, None]) ** 2).mean(axis=1)
         B = np.column_stack([probes.items, np.ones(n)])
-        X = diffusion.solve(B, SOLVE_TOL).X[rows] - own_raw[:, None] * B[rows]
+        X = diffusion.solve(B, PROBE_TOL).X[rows] - own_raw[:, None] * B[rows]
         total, total_squares = X[:, PROBES], (X[:, :PROBES] ** 2).mean(axis=1)
     reach = np.divide(total**2, total_squares, out=np.zeros(len(rows)), where=total_squares > LEAST_SQUARES)
     return np.maximum(squares, 0.0), float(reach.mean())
