@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 from sklearn import datasets
 
 from softspread import ProbabilisticLabelSpreading, demo, knn_graph, metrics, simulate
+from softspread.datasets import load
 from softspread.errors import InputError
 from softspread.simulate import draw_votes
 
@@ -54,6 +55,14 @@ def test_figures_are_the_rmse_of_a_fit_done_by_hand(two_draws, draw, column):
     p = ProbabilisticLabelSpreading(alpha=0.9).fit(data.graph, y).predict_proba()
     # soft labels are promised to 1e-4 for the default tol, so their RMSE agrees to that
     assert two_draws.rows[0].scores[column].rmse[draw] == pytest.approx(metrics.rmse(data.p_true, p), abs=1e-4)
+
+
+def test_items_are_those_of_the_dataset():
+    """Same pictures, features and soft labels as the dataset of that name with the same seed; nothing is made twice."""
+    ours, theirs = demo.load_data(np.random.default_rng(5)), load("digits", random_state=np.random.default_rng(5))
+    assert_array_equal(ours.images, theirs.images)
+    assert_array_equal(ours.embedding, theirs.X)
+    assert_array_equal(ours.p_true, theirs.p_true)
 
 
 def test_a_further_draw_leaves_the_earlier_one_and_the_data_as_they_are(result, two_draws):

@@ -8,11 +8,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from softspread.errors import InputError
-from softspread.reproduce import run as running
+from softspread.reproduce import pool
 from softspread.reproduce.measures import Bench, measure
 from softspread.reproduce.page import present, write_page
 from softspread.reproduce.plan import Trial, load_plan, plan_names, read_plan
-from softspread.reproduce.run import Processes, Progress, read_rows, run_plan, setting
+from softspread.reproduce.pool import Processes, pieces
+from softspread.reproduce.run import Progress, read_rows, run_plan, run_plans, setting
 from softspread.reproduce.tables import make_table, paper_numbers, percent
 
 SMALL = """
@@ -150,7 +151,7 @@ def test_a_run_has_one_row_a_trial_with_everything_in_it(tmp_path):
 def test_a_second_run_computes_nothing_and_gives_the_same(tmp_path, monkeypatch):
     """Results are read back, also by another experiment that asks for the same trials."""
     first = run_plan(small_plan(), tmp_path)
-    monkeypatch.setattr(running, "measure", None)  # calling it would fail
+    monkeypatch.setattr(pool, "measure", None)  # calling it would fail
     progress = Progress()
     again = run_plan(small_plan(), tmp_path, progress=progress)
     other = run_plan(read_plan("other", SMALL, quick=True), tmp_path, progress=progress)
@@ -170,13 +171,13 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return measure(trial, bench)
 
-    monkeypatch.setattr(running, "measure", stop_at_fourth)
+    monkeypatch.setattr(pool, "measure", stop_at_fourth)
     with pytest.raises(KeyboardInterrupt):
         run_plan(small_plan(), tmp_path / "torn")
     path = tmp_path / "torn" / "small" / "trials.jsonl"
     assert len(read_rows(path)) == 3
     path.write_bytes(path.read_bytes()[:-20])  # the machine went down while writing
-    monkeypatch.setattr(running, "measure", measure)
+    monkeypatch.setattr(pool, "measure", measure)
     progress = Progress()
     resumed = run_plan(small_plan(), tmp_path / "torn", progress=progress)
     assert (progress.n_kept, progress.n_run) == (2, 10)
@@ -191,6 +192,32 @@ def test_results_do_not_depend_on_the_number_of_processes(tmp_path):
     with Processes(2) as processes:
         shared = run_plan(small_plan(text), tmp_path / "two", processes=processes)
     pd.testing.assert_series_equal(alone["rmse"], shared["rmse"])
+
+
+def test_plans_that_share_trials_run_them_once(tmp_path):
+    """Both tables are whole, each trial was computed once, and a plan is handed over when its last trial is there."""
+    progress, handed = Progress(), []
+    plans = [small_plan(quick=True), read_plan("other", SMALL, quick=True)]
+    tables = run_plans(
+        plans, tmp_path, progress=progress, finished=lambda plan, frame: handed.append((plan.name, len(frame)))
+    )
+    assert (progress.n_run, progress.n_kept) == (6, 6)
+    assert_array_equal(tables["small"]["rmse"], tables["other"]["rmse"])
+    assert sorted(handed) == [("other", 6), ("small", 6)]
+    assert len(read_rows(tmp_path / "other" / "trials.jsonl")) == 6
+
+
+def test_work_is_cut_into_pieces_on_one_dataset_the_longest_first():
+    """Every trial is in one piece, a piece has one dataset, and no cheap dataset comes before a dear one."""
+    jobs = [(trial.key, trial) for name in ("rmse_10", "moons_raw") for trial in load_plan(name).trials()]
+    cut = list(pieces(jobs))
+    assert sorted(key for piece in cut for key, _ in piece) == sorted(key for key, _ in jobs)
+    assert all(len({str(trial.dataset) for _, trial in piece}) == 1 for piece in cut)
+    costs: dict[str, float] = {}
+    for piece in cut:
+        name = str(piece[0][1].dataset)
+        costs[name] = costs.get(name, 0.0) + sum(pool.expected_seconds(trial) for _, trial in piece)
+    assert list(costs.values()) == sorted(costs.values(), reverse=True)
 
 
 def test_another_seed_gives_other_votes(tmp_path):
@@ -228,6 +255,22 @@ def test_votes_of_a_subset_stay_there_and_the_test_items_get_none():
     (row,) = measure(one_trial(design={"train_share": 0.8}, budget=20.0, method="histogram", parameters={}), bench)
     assert row["rmse_test"] > row["rmse_train"]
     assert_allclose(row["rmse"] ** 2, 0.8 * row["rmse_train"] ** 2 + 0.2 * row["rmse_test"] ** 2)
+
+
+def test_a_sequence_is_drawn_from_one_generator():
+    """Budget by budget, draw by draw: items, then the numbers that choose their classes."""
+    design = {"sequence": [5, 8], "sequence_draws": 2, "sequence_seed": 4}
+    bench = Bench()
+    n = 80
+    rng = np.random.default_rng(4)
+    for n_votes in (5, 8):
+        for number in (0, 1):
+            items, chance = rng.integers(n, size=n_votes), rng.random(n_votes)
+            task, _ = bench.task(one_trial(budget=None, n_votes=n_votes, draw=number, design=design))
+            assert_array_equal(task.votes.items, items)
+            assert_array_equal(task.votes.labels, (chance >= task.p_true[items, 0]).astype(int))
+    with pytest.raises(InputError, match="not in the sequence"):
+        bench.task(one_trial(budget=None, n_votes=7, design=design))
 
 
 def test_n_items_takes_a_part_of_the_dataset():
@@ -304,6 +347,18 @@ def test_the_papers_tables_are_complete():
 def test_percent_has_no_needless_digits():
     """From tenths of a percent to a thousand."""
     assert [percent(share) for share in (0.001, 0.025, 0.1, 10)] == ["0.1 %", "2.5 %", "10 %", "1000 %"]
+
+
+def test_a_page_of_several_experiments_links_to_those_that_were_run(tmp_path):
+    """Every link has its target; an experiment without rows is named, not shown."""
+    plans = [small_plan(quick=True), read_plan("empty", SMALL.replace('{ name = "sine_curve", n_items = 80 }, ', ""))]
+    tables = run_plans(plans, tmp_path)
+    write_page([present(plan, tables[plan.name], tmp_path) for plan in plans], tmp_path, "softspread reproduce", {})
+    html = (tmp_path / "report.html").read_text()
+    assert "href='#small'" in html
+    assert "id='small'" in html
+    assert "Nothing to show for empty" in html
+    assert "id='empty'" not in html
 
 
 def test_the_page_is_complete_in_itself(tmp_path):

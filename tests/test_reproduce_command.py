@@ -78,7 +78,7 @@ def test_json_is_one_document_and_a_second_run_keeps_everything(run, tmp_path):
     run("PLAN", "--out", str(tmp_path / "out"), "--quiet")
     document = json.loads(run("PLAN", "--out", str(tmp_path / "out"), "--json").stdout)
     assert (document["run"], document["kept"]) == (0, 2)
-    assert list(document["seconds"]) == ["small"]
+    assert list(document["cpu_seconds"]) == ["small"]
 
 
 def test_quiet_says_nothing(run, tmp_path):

@@ -224,7 +224,7 @@ def test_a_whole_trial_on_a_dataset_in_the_benchmarks_format(root, tmp_path):
     (root / "raw_datasets").rename(root / "dcic" / "raw_datasets")
     options = {"slice": 1, "side": 4}
     trial = Trial("dcic", {"name": "Toy"}, "pls", {}, 0.1, None, {}, options, 0, 0)
-    rows = dcic.run_trial(trial, root)
+    rows = dcic.run_trial(trial, dcic.open_dataset(trial, root))
     assert [row["method"] for row in rows] == ["baseline", "pls"]
     assert rows[0]["votes"] == 3
     assert all(0 <= row["accuracy"] <= 1 and row["kl"] >= 0 for row in rows)

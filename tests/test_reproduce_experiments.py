@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from softspread.report import escape
-from softspread.reproduce import dcic
+from softspread.reproduce import miniatures
 from softspread.reproduce.findings import check_findings
 from softspread.reproduce.page import present, write_page
 from softspread.reproduce.plan import load_plan, plan_names
@@ -45,6 +45,8 @@ def tiny(name):
     if plan.measure == "dcic":
         options["slice"] = [1]
     votes = tuple(min(number, 30 + number % 7) for number in ends(list(plan.votes)) or ())
+    if "sequence" in design:
+        design["sequence"] = [list(votes)]
     return replace(
         plan,
         datasets=DATASETS.get(plan.measure, (MOONS,)),
@@ -62,7 +64,7 @@ def test_every_experiment_runs_and_is_shown(name, tmp_path, monkeypatch):
     """Rows for all trials, the table and the figure that the plan asks for, and a page."""
     if name == "dcic":
         pytest.importorskip("PIL", reason="needs Pillow")
-        monkeypatch.setattr(dcic, "MINI_ITEMS", 60)
+        monkeypatch.setattr(miniatures, "MINI_ITEMS", 60)
     plan, progress = tiny(name), Progress()
     frame = run_plan(plan, tmp_path, progress=progress)
     model_alone = sum("without predictions" in reason for reason in progress.skipped)

@@ -78,13 +78,38 @@ def test_the_authors_rows_are_compared_with_their_spread():
     assert found.number.startswith("1 of 2; not: pls_0.9")
 
 
-def test_best_without_truth_is_judged_against_the_best_rival():
-    """Within two percent counts as level."""
-    frame = rows_of(["auto", 0.9], votes=100, budget=np.nan, rmse=[0.101, 0.05])
-    rivals = frame.assign(method="gkr", parameters='{"gamma": 1.0}', rmse=[0.1, 0.1])
-    (found,) = check_findings({"cifar10h_table": pd.concat([frame, rivals])})
-    assert found.holds
-    assert "+1.0%" in found.number
+def against_a_kernel(ours, theirs, **parameters):
+    """Draws of spreading with alpha chosen, and of a kernel on the same votes."""
+    columns = {"votes": 100, "budget": np.nan, "draw": range(len(ours))}
+    frame = rows_of(["auto"] * len(ours), rmse=ours, **columns)
+    frame["parameters"] = json.dumps({"alpha": "auto"} | parameters)
+    rival = frame.assign(method="gkr", parameters='{"gamma": 1.0}', rmse=theirs)
+    return pd.concat([frame, rival])
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "holds"),
+    [
+        ([0.1005, 0.1005], [0.1, 0.1], True),  # half a percent behind
+        ([0.102, 0.102], [0.1, 0.1], False),  # two percent, in every draw
+        ([0.09, 0.12, 0.1], [0.1, 0.1, 0.1], True),  # three percent on average, but the draws differ by more
+        ([0.1009], [0.1], True),
+    ],
+)
+def test_best_without_truth_is_judged_against_the_best_rival(ours, theirs, holds):
+    """Level is 1 %, or two standard errors of the difference on the same votes."""
+    (found,) = check_findings({"cifar10h_table": against_a_kernel(ours, theirs)})
+    assert found.holds is holds
+    assert "against GKR (1)" in found.number
+
+
+def test_the_recipe_with_a_classifier_is_judged_where_it_was_run():
+    """Rows of ours that were not chosen in advance do not count, neither for nor against."""
+    plain = against_a_kernel([0.05, 0.05], [0.1, 0.1])
+    helped = against_a_kernel([0.2, 0.2], [0.1, 0.1], prior="votes")
+    (found,) = check_findings({"competitors": pd.concat([plain, helped])})
+    assert "classifier" in found.statement
+    assert not found.holds
 
 
 def test_nothing_run_nothing_said():

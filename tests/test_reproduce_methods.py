@@ -7,9 +7,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from softspread import ProbabilisticLabelSpreading, Votes
 from softspread.datasets.core import Dataset, LackingError
+from softspread.datasets.synthetic import two_moons
 from softspread.errors import InputError
+from softspread.metrics import rmse
+from softspread.reproduce.classifier_prior import classifier_prior
 from softspread.reproduce.competitors import Voted, dawid_skene, laplace_learning, logistic_on_votes
+from softspread.reproduce.measures import Bench, measure
 from softspread.reproduce.methods import METHODS, Task, check_soft_labels, find_method, method_title
+from softspread.reproduce.plan import Trial, load_plan
 from softspread.simulate import draw_crowd_votes, make_crowd
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # of other libraries
@@ -119,6 +124,7 @@ def test_titles_name_the_setting():
     """Numbers, a star for the truth, words for the rest."""
     assert method_title("pls", {"alpha": 0.99}) == "PLS (0.99)"
     assert method_title("pls", {"alpha": "auto", "prior": "model"}) == "PLS (auto, model as prior)"
+    assert method_title("pls", {"alpha": "auto", "prior": "votes"}) == "PLS (auto, classifier of votes as prior)"
     assert method_title("knn", {"n_neighbors": "truth"}) == "kNN (*)"
     assert method_title("histogram", {}) == "Own votes"
 
@@ -134,26 +140,81 @@ def test_what_is_no_soft_label_is_refused():
 @pytest.mark.parametrize(
     ("method", "parameters", "n_votes", "expected"),
     [
-        ("pls", {"alpha": 0.1}, 10_000, 0.0998),
-        ("pls", {"alpha": 0.5}, 10_000, 0.0991),
+        ("pls", {"alpha": 0.1}, 100, 0.2365),
+        ("pls", {"alpha": 0.5}, 100, 0.1879),
+        ("pls", {"alpha": 0.75}, 100, 0.1750),
+        ("pls", {"alpha": 0.9}, 100, 0.1669),
+        ("gkr", {"gamma": 1.0}, 100, 0.1579),
+        ("knn", {"n_neighbors": 5}, 100, 0.1641),
+        ("pls", {"alpha": 0.5}, 1_000, 0.1506),
         ("pls", {"alpha": 0.9}, 1_000, 0.1384),
-        ("gkr", {"gamma": "best"}, 10_000, 0.1131),
-        ("knn", {"n_neighbors": "best"}, 10_000, 0.1277),
+        ("pls", {"alpha": 0.5}, 10_000, 0.0991),
     ],
 )
 def test_human_votes_give_the_known_errors(shared_data, method, parameters, n_votes, expected):
-    """RMSE on CIFAR-10-H within 2 % of the figures that came with the features (means of 3 draws there, 1 here)."""
-    from softspread.reproduce.measures import Bench, measure
-    from softspread.reproduce.plan import Trial
-
+    """RMSE on CIFAR-10-H, mean of 3 draws, is that of an independent program on the same votes, to its last digit."""
     dataset = {"name": "cifar10h", "features": "efflite2_umap20"}
-    tried = {"gamma": (10.0, 30.0), "n_neighbors": (2, 5, 20)}
-    bench, found = Bench(shared_data), []
-    for name, value in parameters.items():
-        for number in tried[name] if value == "best" else (value,):
-            trial = Trial("scores", dataset, method, {name: number}, None, n_votes, {}, {}, 0, 0)
-            found.append(measure(trial, bench)[0]["rmse"])
-    assert_allclose(min(found), expected, rtol=0.02)
+    design = dict(read_design("cifar10h_table"))
+    bench = Bench(shared_data)
+    found = [
+        measure(Trial("scores", dataset, method, parameters, None, n_votes, design, {}, draw, 0), bench)[0]["rmse"]
+        for draw in range(3)
+    ]
+    assert_allclose(np.mean(found), expected, rtol=0, atol=1e-4)  # theirs is rounded to 5e-5; ours is solved to 1e-4
+
+
+def read_design(name):
+    """How a plan's votes are drawn."""
+    return load_plan(name).trials()[0].design
+
+
+# ---------------------------------------------------------------------------------------------- a classifier as a prior
+def line_votes(n_votes=400, seed=0, dimension=2):
+    """A cloud cut in two by a plane; every vote is right."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(150, dimension))
+    items = rng.integers(150, size=n_votes)
+    labels = (X[items, 0] > 0).astype(int)
+    return X, Votes.from_pairs(items, labels, classes=[0, 1])
+
+
+def test_the_prior_of_a_voted_item_does_not_depend_on_its_own_votes():
+    """Turning one item's votes round changes every prediction but those for its own part of the items."""
+    X, votes = line_votes()
+    item = votes.items[0]
+    labels = np.where(votes.items == item, 1 - votes.labels, votes.labels)
+    other = Votes.from_pairs(votes.items, labels, classes=[0, 1])
+    before, after = (classifier_prior(Voted(X, some, np.arange(2), 3)) for some in (votes, other))
+    pulled = np.abs(after - before)[:, 0]
+    mixed_in = 1 / len(votes)  # the class frequencies, worth one vote
+    assert pulled[item] <= mixed_in
+    assert np.median(pulled) > pulled[item]
+
+
+def test_the_prior_is_a_soft_label_without_zeros():
+    """Rows sum to 1 and every class stays possible, also one that nobody named, and with no vote at all."""
+    X, votes = line_votes()
+    for some in (votes, Votes.from_pairs([3], [1], classes=[0, 1]), Votes.from_pairs([], [], classes=[0, 1])):
+        p = classifier_prior(Voted(X, some, np.arange(3), 0))
+        assert_allclose(p.sum(axis=1), 1)
+        assert (p > 0).all()
+
+
+def test_a_classifier_that_knows_is_used_and_one_that_does_not_is_left_out():
+    """In ten dimensions neighbours know little of a plane that a classifier finds; no plane parts two moons."""
+    X, votes = line_votes(150, dimension=10)
+    truth = np.eye(2)[(X[:, 0] > 0).astype(int)]
+    task = Task(Dataset("line", np.arange(2), X, truth), votes, 0)
+    helped, plain = (METHODS["pls"](task, alpha="auto", n_neighbors=10, prior=prior) for prior in ("votes", "none"))
+    assert helped.chosen["prior"] == "votes"
+    assert rmse(truth, helped.p) < rmse(truth, plain.p)
+    moons = two_moons(300, n_steps=300)
+    rng = np.random.default_rng(0)
+    items = rng.integers(300, size=200)
+    task = Task(moons, Votes.from_pairs(items, moons.labels[items], classes=[0, 1]), 0)
+    outcome = METHODS["pls"](task, alpha="auto", n_neighbors=10, prior="votes")
+    assert outcome.chosen["prior"] == "none"
+    assert_allclose(outcome.p, METHODS["pls"](task, alpha="auto", n_neighbors=10).p)
 
 
 def test_the_number_of_neighbours_can_be_left_to_the_votes():

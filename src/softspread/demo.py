@@ -14,22 +14,21 @@ import numpy as np
 from softspread import checks, report
 from softspread.baselines import GaussianKernelRegression, KNeighborsVotes, VoteHistogram
 from softspread.data import AnyArray, FloatArray
+from softspread.datasets import synthetic
 from softspread.estimators import ProbabilisticLabelSpreading
 from softspread.graph import Graph, knn_graph
 from softspread.metrics import rmse
 from softspread.parallel import Advance
-from softspread.simulate import draw_votes, simulate_soft_labels
+from softspread.simulate import draw_votes
 from softspread.votes import Votes
 
 SPREADING = "Spreading"
 BUDGETS = (0.01, 0.1, 1.0)  # votes as a share of the items
 ALPHAS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 CHOSEN = "alpha from the votes"  # the setting that leave-one-vote-out chooses, without the truth
-N_COMPONENTS = 20  # dimensions of the embedding, as many as in the paper
 N_NEIGHBORS = 20
 GAMMAS = (0.25, 0.5, 1.0, 2.0)  # on these items the best one lies inside this range at every budget
 NEIGHBOR_COUNTS = (2, 5, 10, 20, 40)  # likewise
-LARGEST_GREY = 16.0  # pixels of the digits are 0 to 16
 SHOWN_BUDGET = 1  # the maps open with the middle budget
 LAYOUT_ROUNDS = 150
 LAYOUT_REPELLERS = 4  # random items that push an item away, for each neighbour that pulls it
@@ -42,7 +41,7 @@ LARGEST_PULL = 4.0  # coinciding items would be thrown out of the picture
 class DemoData:
     """Items with everything that does not depend on the votes."""
 
-    images: FloatArray  # (n, 8, 8)
+    images: AnyArray  # (n, 8, 8) bytes
     digits: AnyArray  # (n,) the true digit
     embedding: FloatArray  # (n, 20)
     p_true: FloatArray  # (n, 10)
@@ -209,17 +208,14 @@ def n_steps(n_draws: int) -> int:
 
 
 def load_data(rng: np.random.Generator) -> DemoData:
-    """The digits, embedded, with simulated soft labels; scikit-learn ships the images."""
-    from sklearn.datasets import load_digits
-    from sklearn.decomposition import PCA
-
-    pixels, digits = load_digits(return_X_y=True)
-    pixels = pixels / LARGEST_GREY
-    embedding = PCA(N_COMPONENTS, svd_solver="full").fit_transform(pixels)
-    p_true = simulate_soft_labels(pixels, digits, rng)
+    """The digits with simulated soft labels, and what the demo adds to them: a graph and a map."""
+    found = synthetic.digits(random_state=rng)
+    embedding = np.asarray(found.X)
     graph = knn_graph(embedding, N_NEIGHBORS)
     positions = lay_out(graph, embedding[:, :2], rng)
-    return DemoData(pixels.reshape(-1, 8, 8), digits, embedding, p_true, graph, positions)
+    return DemoData(
+        np.asarray(found.images), np.asarray(found.labels), embedding, np.asarray(found.p_true), graph, positions
+    )
 
 
 def lay_out(graph: Graph, start: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -336,7 +332,7 @@ def parameters() -> dict[str, Any]:
         "alphas": list(ALPHAS),
         "gammas": list(GAMMAS),
         "neighbor_counts": list(NEIGHBOR_COUNTS),
-        "n_components": N_COMPONENTS,
+        "n_components": synthetic.DIGITS_DIMENSION,
         "n_neighbors": N_NEIGHBORS,
         "budgets": list(BUDGETS),
     }
@@ -435,8 +431,8 @@ def _facts(result: DemoResult, seconds: float) -> dict[str, Any]:
     data = result.data
     return {
         "Items": f"scikit-learn's digits, {len(data.digits)} images of 8 x 8 pixels",
-        "Embedding": f"PCA of the pixels to {N_COMPONENTS} dimensions",
-        "Truth": "class probabilities of 100 extremely randomised trees, 3-fold cross-validated",
+        "Embedding": f"PCA of the pixels to {synthetic.DIGITS_DIMENSION} dimensions",
+        "Truth": synthetic.DIGITS_TRUTH,
         "Votes": "item uniform with replacement, class from its true soft label; smaller budgets are the first votes",
         "Graph": f"{N_NEIGHBORS} nearest neighbours, in {data.graph.n_components} component(s)",
         "Spreading": "alpha "

@@ -13,7 +13,7 @@ import numpy as np
 from softspread import checks
 from softspread.data import AnyArray, FloatArray
 from softspread.datasets.core import Dataset
-from softspread.simulate import simulate_soft_labels
+from softspread.simulate import N_FOLDS, N_TREES, simulate_soft_labels
 
 N_MOONS = 1_000  # the paper's text; its published raw results have 10,000
 MOON_NOISE = 0.1
@@ -25,6 +25,7 @@ N_SINE = 2_000
 SINE_LIPSCHITZ = 0.5  # largest slope of (1 + sin x) / 2
 LARGEST_GREY = 16.0  # pixels of the digits are 0 to 16
 DIGITS_DIMENSION = 20  # of the embedding, as many as the paper uses
+DIGITS_TRUTH = f"class probabilities of {N_TREES} extremely randomised trees, {N_FOLDS}-fold cross-validated"
 
 
 def two_moons(
@@ -121,7 +122,7 @@ def digits(features: str | None = None, random_state: Any = 0) -> Dataset:
         np.asarray(labels, dtype=np.int64),
         images=images,
         features=name,
-        note="class probabilities of 100 extremely randomised trees, 3-fold cross-validated",
+        note=DIGITS_TRUTH,
     )
 
 

@@ -65,7 +65,7 @@ def _list(as_json: bool) -> None:
         return
     width = max(len(plan.name) for plan in plans)
     for plan in plans:
-        typer.echo(f"{plan.name:<{width}}  {plan.title}")
+        typer.echo(f"{plan.name:<{width}}  {plan.title} ({plan.paper or 'not in the paper'})")
     typer.echo("Datasets that are not found below --data are left out. Run all of them: softspread reproduce all")
 
 
@@ -84,29 +84,39 @@ def _reproduce(
 
     from softspread.errors import InputError
     from softspread.parallel import progress_bar
-    from softspread.reproduce.page import present, write_page
-    from softspread.reproduce.plan import load_plan, plan_names
-    from softspread.reproduce.run import Processes, Progress, make_folder, run_plan
+    from softspread.reproduce.page import Shown, present, write_page
+    from softspread.reproduce.plan import Plan, load_plan, plan_names
+    from softspread.reproduce.pool import Processes
+    from softspread.reproduce.run import Progress, make_folder, run_plans
 
     if data is not None and not data.is_dir():
         raise InputError(f"--data {data} is no folder; it should hold one folder for each dataset.")
     wanted = plan_names() if names == ["all"] else list(dict.fromkeys(names))
     plans = [load_plan(name, quick=not full) for name in wanted]
     make_folder(out)
-    progress, shown, started = Progress(), [], time.monotonic()
-    seconds = {}
-    with Processes(jobs) as processes:
-        for plan in plans:
-            begun = time.monotonic()
-            with progress_bar(plan.name, len(plan.trials(seed)), not quiet and not as_json) as advance:
-                frame = run_plan(
-                    plan, out, data=data, processes=processes, seed=seed, advance=advance, progress=progress
-                )
-            shown.append(present(plan, frame, out))
-            seconds[plan.name] = time.monotonic() - begun
+    progress, started = Progress(), time.monotonic()
+    shown: dict[str, Shown] = {}
+
+    def finished(plan: Plan, frame: Any) -> None:
+        shown[plan.name] = present(plan, frame, out)
+
+    n_trials = sum(len(plan.trials(seed)) for plan in plans)
+    with Processes(jobs) as processes, progress_bar("trials", n_trials, not quiet and not as_json) as advance:
+        frames = run_plans(
+            plans,
+            out,
+            data=data,
+            processes=processes,
+            seed=seed,
+            advance=advance,
+            progress=progress,
+            finished=finished,
+        )
+    ordered = [shown[plan.name] for plan in plans]
+    seconds = {name: float(frame["cpu_seconds"].sum()) for name, frame in frames.items() if "cpu_seconds" in frame}
     options = f"{'--full' if full else '--quick'} --seed {seed}" + ("" if data is None else f" --data {data}")
     command = f"softspread reproduce {' '.join(names)} {options}"
-    found = write_page(shown, out, command, progress.skipped)
+    found = write_page(ordered, out, command, progress.skipped)
     if as_json:
         document: dict[str, Any] = {
             "command": "reproduce",
@@ -115,12 +125,13 @@ def _reproduce(
             "kept": progress.n_kept,
             "skipped": progress.skipped,
             "findings": [one.to_json() for one in found],
-            "seconds": {name: round(value, 1) for name, value in seconds.items()},
+            "seconds": round(time.monotonic() - started, 1),
+            "cpu_seconds": {name: round(value, 1) for name, value in seconds.items()},
             "report": str(out / "report.html"),
         }
         typer.echo(json.dumps(document, indent=2))
     elif not quiet:
-        for one in shown:
+        for one in ordered:
             if one.table is not None:
                 typer.echo(f"\n{one.plan.title}\n{one.table.to_markdown()}")
         _print_end(found, progress, out, time.monotonic() - started)

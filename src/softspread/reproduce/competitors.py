@@ -71,7 +71,7 @@ class Voted:
         return np.full((self.n_items, len(self.classes)), 1 / len(self.classes))
 
 
-def _spread_columns(p: AnyArray, columns: AnyArray, n_classes: int) -> FloatArray:
+def spread_columns(p: AnyArray, columns: AnyArray, n_classes: int) -> FloatArray:
     """Probabilities of some classes as a table over all of them."""
     whole = np.zeros((len(p), n_classes))
     whole[:, np.asarray(columns, dtype=np.int64)] = p
@@ -79,7 +79,8 @@ def _spread_columns(p: AnyArray, columns: AnyArray, n_classes: int) -> FloatArra
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
+    """Other libraries warn about what is meant to be so."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -98,9 +99,9 @@ def logistic_on_votes(voted: Voted) -> FloatArray:
     seen = np.unique(voted.columns)
     if len(seen) < 2:
         return _only_class(voted, seen)
-    with _quiet():
+    with quiet():
         model = _logistic().fit(voted.X[voted.rows], voted.columns)
-    return _spread_columns(model.predict_proba(voted.X), model.classes_, len(voted.classes))
+    return spread_columns(model.predict_proba(voted.X), model.classes_, len(voted.classes))
 
 
 def _only_class(voted: Voted, seen: IntArray) -> FloatArray:
@@ -115,10 +116,10 @@ def sklearn_label_spreading(voted: Voted, alpha: float = 0.2, n_neighbors: int =
     labels = voted.majority()
     if len(np.unique(labels[labels >= 0])) < 2:
         return _only_class(voted, np.unique(labels[labels >= 0]))
-    with _quiet():
+    with quiet():
         model = LabelSpreading(kernel="knn", n_neighbors=min(n_neighbors, voted.n_items - 1), alpha=alpha, n_jobs=1)
         found = np.nan_to_num(model.fit(voted.X, labels).label_distributions_)
-    whole = _spread_columns(found, model.classes_, len(voted.classes))
+    whole = spread_columns(found, model.classes_, len(voted.classes))
     total = whole.sum(axis=1, keepdims=True)
     return np.where(total > 0, whole / np.where(total > 0, total, 1.0), 1 / len(voted.classes))
 
@@ -130,10 +131,10 @@ def self_training(voted: Voted, threshold: float = CONFIDENT) -> FloatArray:
     labels = voted.majority()
     if len(np.unique(labels[labels >= 0])) < 2:
         return _only_class(voted, np.unique(labels[labels >= 0]))
-    with _quiet():
+    with quiet():
         model = SelfTrainingClassifier(_logistic(), threshold=threshold).fit(voted.X, labels)
         found = model.predict_proba(voted.X)
-    return _spread_columns(found, model.classes_, len(voted.classes))
+    return spread_columns(found, model.classes_, len(voted.classes))
 
 
 def laplace_learning(voted: Voted, n_neighbors: int = 20) -> FloatArray:
@@ -148,7 +149,7 @@ def poisson_learning(voted: Voted, n_neighbors: int = 20) -> FloatArray:
 
 def _graph_learning(voted: Voted, model: str, n_neighbors: int) -> FloatArray:
     try:
-        with _quiet():
+        with quiet():
             import graphlearning as gl
     except ImportError as error:
         raise MissingExtraError("GraphLearning is not installed: pip install 'softspread[compare]'.") from error
@@ -161,14 +162,14 @@ def _graph_learning(voted: Voted, model: str, n_neighbors: int) -> FloatArray:
 
     k = min(n_neighbors + 1, voted.n_items)  # its neighbours count the item itself
     distances, neighbours = NearestNeighbors(n_neighbors=k).fit(voted.X).kneighbors(voted.X)
-    with _quiet():
+    with quiet():
         W = gl.weightmatrix.knn(voted.X, k, knn_data=(neighbours, distances))
         learner = gl.ssl.laplace(W) if model == "laplace" else gl.ssl.poisson(W, solver="gradient_descent")
         scores = np.nan_to_num(np.asarray(learner.fit(known, columns)))
     positive = np.maximum(scores, 0.0)
     total = positive.sum(axis=1, keepdims=True)
     shares = np.where(total > 0, positive / np.where(total > 0, total, 1.0), 1 / len(seen))
-    return _spread_columns(shares, seen, len(voted.classes))
+    return spread_columns(shares, seen, len(voted.classes))
 
 
 def dawid_skene(voted: Voted) -> FloatArray:
@@ -178,10 +179,10 @@ def dawid_skene(voted: Voted) -> FloatArray:
     except ImportError as error:
         raise MissingExtraError("crowd-kit is not installed: pip install 'softspread[compare]'.") from error
     frame = pd.DataFrame({"task": voted.rows, "worker": voted.people(), "label": voted.columns})
-    with _quiet():
+    with quiet():
         found = DawidSkene(n_iter=N_ROUNDS).fit_predict_proba(frame)
     p = voted.uniform()
-    p[found.index.to_numpy(dtype=np.int64)] = _spread_columns(
+    p[found.index.to_numpy(dtype=np.int64)] = spread_columns(
         found.to_numpy(), found.columns.to_numpy(), len(voted.classes)
     )
     return np.asarray(p / p.sum(axis=1, keepdims=True))
@@ -205,9 +206,9 @@ def crowdlab(voted: Voted) -> FloatArray:
     smallest = np.bincount(columns).min(initial=len(known))
     if len(seen) < 2 or len(known) < N_FOLDS:
         return _only_class(voted, seen)
-    with _quiet():
+    with quiet():
         model = _logistic().fit(voted.X[known], columns)
-        p = _spread_columns(model.predict_proba(voted.X), seen, len(voted.classes))
+        p = spread_columns(model.predict_proba(voted.X), seen, len(voted.classes))
         if smallest >= N_FOLDS:
             from sklearn.model_selection import StratifiedKFold
 
@@ -215,14 +216,14 @@ def crowdlab(voted: Voted) -> FloatArray:
         else:
             parts = KFold(N_FOLDS, shuffle=True, random_state=voted.seed)
         out_of_fold = cross_val_predict(_logistic(), voted.X[known], columns, cv=parts, method="predict_proba")
-    whole = np.maximum(_spread_columns(out_of_fold, seen, len(voted.classes)), np.finfo(np.float64).tiny)
+    whole = np.maximum(spread_columns(out_of_fold, seen, len(voted.classes)), np.finfo(np.float64).tiny)
     whole /= whole.sum(axis=1, keepdims=True)
     frame = pd.DataFrame({"task": voted.rows, "person": voted.people(), "label": voted.columns})
     wide = frame.drop_duplicates(["task", "person"]).pivot(index="task", columns="person", values="label")
     wide = wide.loc[known].reset_index(drop=True)
     wide.columns = pd.Index([str(name) for name in wide.columns])
     logging.getLogger("cleanlab").setLevel(logging.ERROR)
-    with _quiet():
+    with quiet():
         result = get_label_quality_multiannotator(
             wide, whole, return_annotator_stats=False, return_detailed_quality=False, verbose=False
         )["label_quality"]

@@ -22,14 +22,14 @@ from softspread.data import AnyArray, FloatArray, IntArray
 from softspread.datasets.core import Dataset, LackingError, shares
 from softspread.datasets.folders import read_images
 from softspread.datasets.synthetic import digits
-from softspread.errors import InputError, MissingExtraError, StoreError
+from softspread.errors import InputError, StoreError
 from softspread.estimators import ProbabilisticLabelSpreading
+from softspread.reproduce.miniatures import N_FOLDS, write_miniature
 from softspread.reproduce.network import SmallNetwork
 from softspread.reproduce.plan import Trial
 from softspread.simulate import draw_columns
 from softspread.votes import Votes
 
-N_FOLDS = 5
 SLICES = (1, 2, 3)  # those that are evaluated
 ALPHAS = {0.1: 0.9, 1.0: 0.75, 10.0: 0.1}  # the paper's, by budget
 BUDGETS = {0.1: (0.1, 1), 1.0: (1.0, 1), 10.0: (1.0, 10)}  # share of the images, annotations each
@@ -306,33 +306,47 @@ def pixel_features(pixels: AnyArray) -> FloatArray:
 
 
 # -------------------------------------------------------------------------------------------------------------- trials
-def run_trial(trial: Trial, data: Path | None, load_digits: Callable[[], Dataset] = digits) -> list[dict[str, Any]]:
-    """One dataset, budget and slice: the annotated images alone, and with labels improved by spreading."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Opened:
+    """A dataset of the benchmark in memory: trials share it."""
+
+    raw: RawDataset
+    pixels: AnyArray  # (n_images, side, side, 3) bytes
+    X: FloatArray  # (n_images, d) features
+
+
+def open_dataset(trial: Trial, data: Path | None, load_digits: Callable[[], Dataset] = digits) -> Opened:
+    """Read the dataset that a trial asks for; miniatures are written to a temporary folder and read back."""
     import tempfile
 
-    budget, number = float(trial.budget or 1.0), int(trial.options["slice"])
-    if budget not in BUDGETS:
-        raise InputError(f"budget must be one of {', '.join(map(str, BUDGETS))}, got {budget}.")
-    name = str(trial.dataset["name"])
+    name, side = str(trial.dataset["name"]), int(trial.options.get("side", SIDE))
     if name.startswith("mini_"):
         with tempfile.TemporaryDirectory() as folder:
             write_miniature(Path(folder), name, load_digits(), trial.seed)
-            return _both(trial, Path(folder), name, budget, number)
+            return _open(Path(folder), name, side)
     if data is None or not (data / "dcic").is_dir():
         raise LackingError(f"the DCIC datasets are not in the data folder. {DCIC_HELP}")
-    return _both(trial, data / "dcic", name, budget, number)
+    return _open(data / "dcic", name, side)
 
 
-def _both(trial: Trial, root: Path, name: str, budget: float, number: int) -> list[dict[str, Any]]:
+def _open(root: Path, name: str, side: int) -> Opened:
     raw = read_raw(root, name)
-    side = int(trial.options.get("side", SIDE))
     pixels = read_images([root / path for path in raw.paths], side)
+    features = root / "features" / f"{name}.npy"
+    X = np.load(features, allow_pickle=False) if features.exists() else pixel_features(pixels)
+    return Opened(raw, pixels, np.asarray(X, dtype=np.float64))
+
+
+def run_trial(trial: Trial, opened: Opened) -> list[dict[str, Any]]:
+    """One dataset, budget and slice: the annotated images alone, and with labels improved by spreading."""
+    budget, number = float(trial.budget or 1.0), int(trial.options["slice"])
+    if budget not in BUDGETS:
+        raise InputError(f"budget must be one of {', '.join(map(str, BUDGETS))}, got {budget}.")
+    raw, pixels = opened.raw, opened.pixels
     share, n_annotations = BUDGETS[budget]
     rng = np.random.default_rng([trial.seed, trial.draw, number, int(10 * budget)])
     given = input_dataset(raw, number, share, n_annotations, rng)
-    features = root / "features" / f"{name}.npy"
-    X = np.load(features, allow_pickle=False) if features.exists() else pixel_features(pixels)
-    improved = improve_labels(given, np.asarray(X, dtype=np.float64), ALPHAS[budget], n_annotations)
+    improved = improve_labels(given, opened.X, ALPHAS[budget], n_annotations)
     rows = []
     for method, dataset in (("baseline", given), ("pls", improved)):
         judged = train_and_judge(dataset, pixels, raw.soft, trial.seed, str(trial.options.get("classifier", "small")))
@@ -352,51 +366,3 @@ def difference_rows(frame: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
         error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
         found[f"{float(str(budget)):g}"] = [float(np.median(values)), float(values.mean()), error]
     return {"PLS, here": found}
-
-
-# ----------------------------------------------------------------------------------------------------------- miniature
-MINIATURES: dict[str, tuple[str, ...]] = {  # how the ten digits are told apart
-    "mini_digits": tuple("0123456789"),
-    "mini_parity": ("even", "odd") * 5,
-    "mini_size": ("small",) * 5 + ("large",) * 5,
-}
-MINI_ITEMS, MINI_ANNOTATIONS = 600, 20
-
-
-def write_miniature(root: Path, name: str, data: Dataset, seed: int = 0) -> Path:
-    """A dataset in the benchmark's format from the digits, with 20 simulated annotations an image."""
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise MissingExtraError("images need Pillow: pip install 'softspread[images]'.") from error
-    if name not in MINIATURES:
-        raise InputError(f"miniature must be one of {', '.join(MINIATURES)}, got {name!r}.")
-    rng = np.random.default_rng([seed, len(name)])
-    chosen = rng.permutation(data.n_items)[:MINI_ITEMS]
-    if data.p_true is None or data.images is None:
-        raise InputError("the digits came without images.")
-    home = root / "raw_datasets" / name
-    entries = []
-    for place, row in enumerate(chosen):
-        folder = home / f"fold{place % N_FOLDS + 1}"
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"digit{row:04d}.png"
-        Image.fromarray(data.images[row]).save(path)
-        drawn = draw_columns(data.p_true, np.full(MINI_ANNOTATIONS, row), rng.random(MINI_ANNOTATIONS))
-        entries += [
-            {
-                "image_path": path.relative_to(root).as_posix(),
-                "class_label": MINIATURES[name][int(digit)],
-                "created_at": "2024-01-01T00:00:00",
-            }
-            for digit in drawn
-        ]
-    annotation_set = {
-        "name": "INVALID",
-        "user_mail": "INVALID",
-        "annotation_time": 0,
-        "dataset_name": name,
-        "annotations": entries,
-    }
-    report.write_text(home / "annotations.json", json.dumps([annotation_set]))
-    return home

@@ -10,69 +10,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from softspread.errors import InputError, MissingExtraError
+from softspread.errors import InputError
+from softspread.reproduce.drawing import HEIGHT, WIDTH, draw_lines, finish, logarithmic, panels, pyplot
 from softspread.reproduce.measures import ENTROPY_BINS, Bench, first_votes
 from softspread.reproduce.methods import Task, spread
 from softspread.reproduce.plan import Plan
 from softspread.reproduce.run import each
 from softspread.reproduce.tables import labelled, paper_numbers, percent
 
-WIDTH, HEIGHT = 5.2, 3.7  # of one panel, inches
 DPI = 130
 GREY = "0.35"
-MARKERS = "osD^vP*X<>hd"
-MANY_DECADES = 2.2
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib as mpl
-    except ImportError as error:
-        raise MissingExtraError("figures need matplotlib: pip install 'softspread[plots]'.") from error
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    return plt
-
-
-def _panels(n: int, width: float = WIDTH, height: float = HEIGHT) -> tuple[Any, list[Any]]:
-    plt = _pyplot()
-    figure, axes = plt.subplots(1, n, figsize=(width * n, height), layout="constrained", squeeze=False)
-    return figure, list(axes[0])
-
-
-def _lines(axes: Any, frame: pd.DataFrame, x: str, y: str, line: str, **style: Any) -> None:
-    """One line for each label: mean over the draws, with bars of one standard deviation."""
-    shades = _pyplot().get_cmap("viridis")
-    labels = list(dict.fromkeys(frame[line]))
-    for number, label in enumerate(labels):
-        groups = frame[frame[line] == label].groupby(x)[y]
-        mean, spread_ = groups.mean(), groups.std(ddof=1).fillna(0.0)
-        colour = shades(0.92 * number / max(1, len(labels) - 1))
-        options = {"color": colour, "marker": MARKERS[number % len(MARKERS)], "markersize": 4, "capsize": 2} | style
-        axes.errorbar(mean.index, mean, yerr=spread_, label=str(label), linewidth=1.4, **options)
-
-
-def _finish(axes: Any, title: str, x: str, y: str, legend: bool = True) -> None:
-    axes.set_title(title, fontsize=10)
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    axes.grid(alpha=0.25)
-    if legend:
-        axes.legend(fontsize=7)
-
-
-def _logarithmic(axes: Any, which: str) -> None:
-    """A logarithmic axis with plain numbers at 1, 2, 5, 10, ... (1 and 10 only where it spans many decades)."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-    axis = getattr(axes, f"{which}axis")
-    getattr(axes, f"set_{which}scale")("log")
-    low, high = getattr(axes, f"get_{which}lim")()
-    steps = (1.0, 2.0, 5.0) if np.log10(high / low) < MANY_DECADES else (1.0,)
-    axis.set_major_locator(LogLocator(subs=steps, numticks=20))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+MANY_LINES = 6  # more lines have their legend beside the panels, not on them
 
 
 def _per_dataset(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
@@ -83,28 +31,32 @@ def _per_dataset(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
 def trajectories(plan: Plan, frame: pd.DataFrame) -> Any:
     """RMSE over the budget, one line a method; dotted: the paper's on CIFAR-10-H."""
     parts = _per_dataset(frame)
-    figure, panels = _panels(len(parts), 5.8, 4.4)
-    for axes, (name, part) in zip(panels, parts, strict=True):
-        _lines(axes, part, "budget", "rmse", "method_label")
+    many = any(part["method_label"].nunique() > MANY_LINES for _, part in parts)
+    figure, places = panels(len(parts), 6.4 if many else 5.8, 4.4)
+    for axes, (name, part) in zip(places, parts, strict=True):
+        draw_lines(axes, part, "budget", "rmse", "method_label")
         if name == "cifar10h" and plan.reference:
             for method, numbers in paper_numbers(plan.reference).items():
                 if method in set(part["paper_key"]):
                     budgets = [float(budget) for budget in numbers]
                     axes.plot(budgets, [value[0] for value in numbers.values()], ":", color=GREY, linewidth=1)
             axes.plot([], [], ":", color=GREY, label="paper (CLIP features)")
-        _logarithmic(axes, "x")
-        _logarithmic(axes, "y")
-        _finish(axes, name, "votes per item", "RMSE")
+        logarithmic(axes, "x")
+        logarithmic(axes, "y")
+        finish(axes, name, "votes per item", "RMSE", legend=not many)
+    if many:
+        handles, labels = places[-1].get_legend_handles_labels()
+        figure.legend(handles, labels, fontsize=8, loc="outside right center")
     return figure
 
 
 def train_test(plan: Plan, frame: pd.DataFrame) -> Any:
     """RMSE of items with (solid) and without votes (dashed)."""
     parts = _per_dataset(frame)
-    figure, panels = _panels(len(parts), 5.8, 4.4)
-    for axes, (name, part) in zip(panels, parts, strict=True):
-        _lines(axes, part, "budget", "rmse_train", "method_label")
-        _lines(
+    figure, places = panels(len(parts), 5.8, 4.4)
+    for axes, (name, part) in zip(places, parts, strict=True):
+        draw_lines(axes, part, "budget", "rmse_train", "method_label")
+        draw_lines(
             axes,
             part.assign(method_label=part["method_label"] + ", no votes"),
             "budget",
@@ -113,28 +65,28 @@ def train_test(plan: Plan, frame: pd.DataFrame) -> Any:
             linestyle="--",
             marker="",
         )
-        _logarithmic(axes, "x")
-        _finish(axes, name, "votes per item", "RMSE")
+        logarithmic(axes, "x")
+        finish(axes, name, "votes per item", "RMSE")
     return figure
 
 
 def evidence(plan: Plan, frame: pd.DataFrame) -> Any:
     """Mean evidence over 1 / (1 - alpha)."""
-    figure, (axes,) = _panels(1)
+    figure, (axes,) = panels(1)
     frame = labelled(frame)
     frame["spread"] = 1 / (1 - each(frame, "parameters", "alpha").astype(float))
-    _lines(axes, frame, "spread", "mean_evidence", "dataset_label")
+    draw_lines(axes, frame, "spread", "mean_evidence", "dataset_label")
     xs = np.array([frame["spread"].min(), frame["spread"].max()])
     axes.plot(xs, 0.1 * xs, ":", color=GREY, label="0.1 / (1 - alpha)")
-    _logarithmic(axes, "x")
-    _logarithmic(axes, "y")
-    _finish(axes, "", "1 / (1 - alpha)", "mean evidence (votes)")
+    logarithmic(axes, "x")
+    logarithmic(axes, "y")
+    finish(axes, "", "1 / (1 - alpha)", "mean evidence (votes)")
     return figure
 
 
 def _heat(axes: Any, table: pd.DataFrame, x: str, y: str, title: str) -> None:
     """A coloured table with its numbers; the lowest of each column has a frame."""
-    plt = _pyplot()
+    plt = pyplot()
     axes.imshow(table.to_numpy(), aspect="auto", cmap="viridis_r", origin="lower")
     axes.set_xticks(range(table.shape[1]), [str(value) for value in table.columns], rotation=45)
     axes.set_yticks(range(table.shape[0]), [f"{value:g}" for value in table.index])
@@ -153,8 +105,8 @@ def _heat(axes: Any, table: pd.DataFrame, x: str, y: str, title: str) -> None:
 def heat_budget(plan: Plan, frame: pd.DataFrame) -> Any:
     """RMSE by alpha and budget."""
     parts = _per_dataset(frame)
-    figure, panels = _panels(len(parts), 6.2, 4.6)
-    for axes, (name, trials) in zip(panels, parts, strict=True):
+    figure, places = panels(len(parts), 6.2, 4.6)
+    for axes, (name, trials) in zip(places, parts, strict=True):
         part = trials.assign(alpha=each(trials, "parameters", "alpha").astype(float))
         table: Any = part.pivot_table(index="alpha", columns="budget", values="rmse")
         table.columns = pd.Index([percent(budget) for budget in table.columns])
@@ -164,7 +116,7 @@ def heat_budget(plan: Plan, frame: pd.DataFrame) -> Any:
 
 def heat_neighbors(plan: Plan, frame: pd.DataFrame) -> Any:
     """RMSE by alpha and number of neighbours, one map a budget; one row of maps a dataset."""
-    plt = _pyplot()
+    plt = pyplot()
     parts = _per_dataset(frame)
     budgets = sorted(frame["budget"].unique())
     shape = (len(parts), len(budgets))
@@ -183,18 +135,18 @@ def heat_neighbors(plan: Plan, frame: pd.DataFrame) -> Any:
 def neighbors(plan: Plan, frame: pd.DataFrame) -> Any:
     """RMSE over the number of neighbours."""
     parts = _per_dataset(frame)
-    figure, panels = _panels(len(parts))
-    for axes, (name, trials) in zip(panels, parts, strict=True):
+    figure, places = panels(len(parts))
+    for axes, (name, trials) in zip(places, parts, strict=True):
         part = trials.assign(k=each(trials, "parameters", "n_neighbors").astype(int))
-        _lines(axes, part, "k", "rmse", "method_label")
-        _logarithmic(axes, "x")
-        _finish(axes, name, "neighbours", "RMSE")
+        draw_lines(axes, part, "k", "rmse", "method_label")
+        logarithmic(axes, "x")
+        finish(axes, name, "neighbours", "RMSE")
     return figure
 
 
 def growing(plan: Plan, frame: pd.DataFrame) -> Any:
     """RMSE and mean evidence over the number of items, votes fixed."""
-    plt = _pyplot()
+    plt = pyplot()
     parts = _per_dataset(frame)
     figure, grid = plt.subplots(
         len(parts), 2, figsize=(2 * WIDTH, HEIGHT * len(parts)), layout="constrained", squeeze=False
@@ -202,22 +154,22 @@ def growing(plan: Plan, frame: pd.DataFrame) -> Any:
     for (left, right), (name, trials) in zip(grid, parts, strict=True):
         part = trials.assign(label=trials["method_label"] + ", " + trials["votes"].astype(int).astype(str) + " votes")
         for axes, column, text in ((left, "rmse", "RMSE"), (right, "mean_evidence", "mean evidence (votes)")):
-            _lines(axes, part, "n_items", column, "label")
-            _logarithmic(axes, "x")
-            _finish(axes, name, "items", text)
-        _logarithmic(right, "y")
+            draw_lines(axes, part, "n_items", column, "label")
+            logarithmic(axes, "x")
+            finish(axes, name, "items", text)
+        logarithmic(right, "y")
     return figure
 
 
 def concentrate(plan: Plan, frame: pd.DataFrame) -> Any:
     """RMSE over the share of items that the votes are placed on."""
     parts = _per_dataset(frame)
-    figure, panels = _panels(len(parts))
-    for axes, (name, trials) in zip(panels, parts, strict=True):
+    figure, places = panels(len(parts))
+    for axes, (name, trials) in zip(places, parts, strict=True):
         part = trials.assign(share=each(trials, "design", "subset_share").astype(float))
-        _lines(axes, part, "share", "rmse", "method_label")
-        _logarithmic(axes, "x")
-        _finish(
+        draw_lines(axes, part, "share", "rmse", "method_label")
+        logarithmic(axes, "x")
+        finish(
             axes, f"{name}, budget {percent(float(part['budget'].iloc[0]))}", "share of items that get votes", "RMSE"
         )
     return figure
@@ -225,7 +177,7 @@ def concentrate(plan: Plan, frame: pd.DataFrame) -> Any:
 
 def estimated_rmse(plan: Plan, frame: pd.DataFrame) -> Any:
     """Estimates of the RMSE over the votes spent, by histograms (left) and with their noise taken off (right)."""
-    plt = _pyplot()
+    plt = pyplot()
     parts = _per_dataset(frame)
     figure, grid = plt.subplots(
         len(parts), 2, figsize=(2 * WIDTH, HEIGHT * len(parts)), layout="constrained", squeeze=False, sharey="row"
@@ -236,33 +188,33 @@ def estimated_rmse(plan: Plan, frame: pd.DataFrame) -> Any:
             (line[0], "estimate", "histograms, as the paper"),
             (line[1], "corrected", "corrected for the votes' noise"),
         ):
-            _lines(axes, part.dropna(subset=[column]), "votes", column, "label")
+            draw_lines(axes, part.dropna(subset=[column]), "votes", column, "label")
             axes.axhline(part["rmse"].mean(), color="crimson", linewidth=1, label="true RMSE")
-            _logarithmic(axes, "x")
-            _finish(axes, f"{name}: {text}", "votes in the annotated set", "estimated RMSE")
+            logarithmic(axes, "x")
+            finish(axes, f"{name}: {text}", "votes in the annotated set", "estimated RMSE")
     return figure
 
 
 def dimensions(plan: Plan, frame: pd.DataFrame) -> Any:
     """Silhouette and RMSE over the dimension, and RMSE over the silhouette."""
-    figure, panels = _panels(3)
+    figure, places = panels(3)
     frame = frame.assign(technique=frame["features"].str.rstrip("0123456789"))
     frame["line"] = frame["dataset"] + ", " + frame["technique"]
     for axes, x, y, labels in (
-        (panels[0], "dimension", "silhouette", ("dimensions", "silhouette")),
-        (panels[1], "dimension", "rmse", ("dimensions", "RMSE")),
-        (panels[2], "silhouette", "rmse", ("silhouette", "RMSE")),
+        (places[0], "dimension", "silhouette", ("dimensions", "silhouette")),
+        (places[1], "dimension", "rmse", ("dimensions", "RMSE")),
+        (places[2], "silhouette", "rmse", ("silhouette", "RMSE")),
     ):
-        _lines(axes, frame, x, y, "line", **({"linestyle": ""} if x == "silhouette" else {}))
+        draw_lines(axes, frame, x, y, "line", **({"linestyle": ""} if x == "silhouette" else {}))
         if x == "dimension":
-            _logarithmic(axes, "x")
-        _finish(axes, "", *labels)
+            logarithmic(axes, "x")
+        finish(axes, "", *labels)
     return figure
 
 
 def moons(plan: Plan, frame: pd.DataFrame) -> Any:
     """Soft labels after more and more votes, and the truth."""
-    plt = _pyplot()
+    plt = pyplot()
     trial = plan.trials(int(frame["seed"].iloc[0]))[0]
     task, _ = Bench().task(trial)
     steps = trial.options["steps"]
@@ -313,54 +265,54 @@ def sine(plan: Plan, frame: pd.DataFrame) -> Any:
     trials = [trial for trial in plan.trials(int(frame["seed"].iloc[0])) if trial.draw == 0]
     shown = [trial for trial in trials if trial.options["interval"] in ("wilson_floor", "hoeffding")]
     trials = shown or trials
-    figure, panels = _panels(len(trials), 6.4, 3.8)
-    for axes, trial in zip(panels, trials, strict=True):
+    figure, places = panels(len(trials), 6.4, 3.8)
+    for axes, trial in zip(places, trials, strict=True):
         found = sine_estimate(trial)
         axes.axvspan(*SPARSE, color="0.92", label="one vote for 20 items")
         axes.fill_between(found.x, found.lower, found.upper, alpha=0.3, color="tab:blue", linewidth=0, label="interval")
         axes.plot(found.x, found.truth, color="black", linewidth=1.2, label="truth")
         axes.plot(found.x, found.estimate, color="tab:blue", linewidth=1.2, label="estimate")
-        _finish(axes, titles[trial.options["interval"]], "x", "P(Y = 1 | x)")
+        finish(axes, titles[trial.options["interval"]], "x", "P(Y = 1 | x)")
     return figure
 
 
 def entropy(plan: Plan, frame: pd.DataFrame) -> Any:
     """Histograms of the normalised entropy, with the cumulative share as a line."""
-    figure, panels = _panels(len(frame), 3.4, 3.0)
+    figure, places = panels(len(frame), 3.4, 3.0)
     edges = np.linspace(0, 1, ENTROPY_BINS + 1)
-    for axes, (_, row) in zip(panels, frame.iterrows(), strict=True):
+    for axes, (_, row) in zip(places, frame.iterrows(), strict=True):
         heights = np.asarray(row["histogram"])
         axes.bar(edges[:-1], heights, width=1 / ENTROPY_BINS, align="edge", color="tab:blue", alpha=0.7)
         other = axes.twinx()
         other.plot(edges, np.concatenate([[0], np.cumsum(heights)]), color="black", linewidth=1)
         other.set_ylim(0, 1.02)
-        _finish(axes, f"{row['dataset']}, mean {row['mean_entropy']:.3f}", "normalised entropy", "share", legend=False)
+        finish(axes, f"{row['dataset']}, mean {row['mean_entropy']:.3f}", "normalised entropy", "share", legend=False)
     return figure
 
 
 def runtime(plan: Plan, frame: pd.DataFrame) -> Any:
     """Milliseconds per vote over the number of items."""
-    figure, (axes,) = _panels(1)
-    _lines(axes, frame.assign(way=each(frame, "options", "way")), "n_items", "ms_per_vote", "way")
+    figure, (axes,) = panels(1)
+    draw_lines(axes, frame.assign(way=each(frame, "options", "way")), "n_items", "ms_per_vote", "way")
     axes.plot([1_000, 1_000_000], [1, 260], "x", color="crimson", label="paper (GPU, one solve a vote)")
-    _logarithmic(axes, "x")
-    _logarithmic(axes, "y")
-    _finish(axes, "one core, graph excluded", "items", "ms per vote")
+    logarithmic(axes, "x")
+    logarithmic(axes, "y")
+    finish(axes, "one core, graph excluded", "items", "ms per vote")
     return figure
 
 
 def consistency(plan: Plan, frame: pd.DataFrame) -> Any:
     """Largest error and RMSE over the number of items, with the votes per item."""
-    figure, panels = _panels(3)
+    figure, places = panels(3)
     line = each(frame, "options", "graph") + ", " + each(frame, "options", "dimension").astype(str) + " d"
     frame = frame.assign(line=line)
     for axes, column, text in zip(
-        panels, ("largest_error", "rmse", "votes_per_item"), ("largest error", "RMSE", "votes per item"), strict=True
+        places, ("largest_error", "rmse", "votes_per_item"), ("largest error", "RMSE", "votes per item"), strict=True
     ):
-        _lines(axes, frame, "n_items", column, "line")
-        _logarithmic(axes, "x")
-        _logarithmic(axes, "y")
-        _finish(axes, "", "items", text)
+        draw_lines(axes, frame, "n_items", column, "line")
+        logarithmic(axes, "x")
+        logarithmic(axes, "y")
+        finish(axes, "", "items", text)
     return figure
 
 
@@ -392,5 +344,5 @@ def draw_figure(plan: Plan, frame: pd.DataFrame, path: Path) -> bool:
     figure = FIGURES[plan.figure](plan, frame)
     figure.suptitle(plan.title, fontsize=11)
     figure.savefig(path, dpi=DPI)
-    _pyplot().close(figure)
+    pyplot().close(figure)
     return True

@@ -9,12 +9,12 @@ measures (dataset, method, seed, versions) is added by :mod:`softspread.reproduc
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from softspread import datasets, metrics
-from softspread.data import FloatArray, IntArray
+from softspread.data import AnyArray, FloatArray, IntArray
 from softspread.datasets.core import Dataset, LackingError, normalized_entropy
 from softspread.errors import InputError
 from softspread.graph import Graph, knn_graph
@@ -22,6 +22,9 @@ from softspread.reproduce.methods import Outcome, Task, check_soft_labels, find_
 from softspread.reproduce.plan import Trial, fingerprint
 from softspread.simulate import draw_crowd_votes, draw_votes, make_crowd
 from softspread.votes import Votes
+
+if TYPE_CHECKING:
+    from softspread.reproduce.dcic import Opened
 
 Row = dict[str, Any]
 MOST_KEPT = 3  # datasets in memory at once
@@ -45,6 +48,7 @@ class Bench:
         self._datasets: dict[str, Dataset] = {}
         self._graphs: dict[str, dict[tuple[int, str], Graph]] = {}
         self._numbers: dict[str, float] = {}
+        self._benchmarks: dict[str, Opened] = {}
 
     def dataset(self, description: Any) -> Dataset:
         """Load a dataset by its description, once."""
@@ -78,6 +82,15 @@ class Bench:
             self._graphs = {key: {(20, "kth"): knn_graph(X, 20, index=index, n_jobs=1, random_state=0)}}
         return self._graphs[key][20, "kth"]
 
+    def benchmark(self, trial: Trial) -> "Opened":
+        """The trial's dataset of the DCIC benchmark; the last one is kept."""
+        from softspread.reproduce.dcic import open_dataset
+
+        key = fingerprint([dict(trial.dataset), trial.options.get("side"), trial.seed])
+        if key not in self._benchmarks:
+            self._benchmarks = {key: open_dataset(trial, self.data, lambda: self.dataset({"name": "digits"}))}
+        return self._benchmarks[key]
+
     def silhouette(self, trial: Trial) -> float:
         """Mean silhouette of the hard labels in the features, on at most 3,000 items."""
         key = fingerprint(dict(trial.dataset))
@@ -105,6 +118,8 @@ def draw(data: Dataset, trial: Trial, rng: np.random.Generator, among: IntArray 
         raise LackingError(f"{data.name} has no soft labels to draw votes from; give it features or soft_labels.npy.")
     n_votes = trial.n_votes if trial.n_votes is not None else max(1, round((trial.budget or 0) * data.n_items))
     crowd = trial.design.get("crowd", "plain")
+    if "sequence" in trial.design:
+        return _in_sequence(data.p_true, trial, data.classes)
     if crowd == "plain":
         return draw_votes(data.p_true, n_votes, rng, classes=data.classes, among=among)
     if crowd == "real":
@@ -114,6 +129,20 @@ def draw(data: Dataset, trial: Trial, rng: np.random.Generator, among: IntArray 
     people = make_crowd(trial.design.get("n_annotators", N_ANNOTATORS), len(data.classes), rng, **CROWDS[crowd])
     burst = trial.design.get("burst", 1)
     return draw_crowd_votes(data.p_true, n_votes, rng, people, classes=data.classes, among=among, burst=burst)
+
+
+def _in_sequence(p_true: FloatArray, trial: Trial, classes: AnyArray) -> Votes:
+    """Votes from one generator that runs through all budgets, and through all draws of each, in order.
+
+    Design: ``sequence``, the numbers of votes, a list in a list; ``sequence_draws`` of each; ``sequence_seed``.
+    """
+    rng = np.random.default_rng(int(trial.design["sequence_seed"]) + trial.seed)
+    for n_votes in trial.design["sequence"]:
+        for number in range(int(trial.design["sequence_draws"])):
+            votes = draw_votes(p_true, n_votes, rng, classes=classes)
+            if (n_votes, number) == (trial.n_votes, trial.draw):
+                return votes
+    raise InputError(f"draw {trial.draw} of {trial.n_votes} votes is not in the sequence {trial.design['sequence']}.")
 
 
 def _some_real_votes(data: Dataset, n_votes: int, rng: np.random.Generator) -> Votes:
@@ -321,7 +350,7 @@ def dcic(trial: Trial, bench: Bench) -> list[Row]:
     """The Data-Centric Image Classification benchmark, see :mod:`softspread.reproduce.dcic`."""
     from softspread.reproduce.dcic import run_trial
 
-    return run_trial(trial, bench.data, lambda: bench.dataset({"name": "digits"}))
+    return run_trial(trial, bench.benchmark(trial))
 
 
 MEASURES: dict[str, Callable[[Trial, Bench], list[Row]]] = {

@@ -18,12 +18,15 @@ from softspread.errors import InputError
 from softspread.estimators import ProbabilisticLabelSpreading
 from softspread.graph import Graph, knn_graph
 from softspread.reproduce import competitors
+from softspread.reproduce.classifier_prior import classifier_prior
 from softspread.tuning import tune
 from softspread.votes import Votes
 
 N_NEIGHBORS = 20
 TRUTH_TRIALS = 30  # evaluations of a search against the truth; the paper allowed 200
 AUTO, TRUTH = "auto", "truth"
+PRIORS = ("none", "model", "votes")
+PRIOR_STRENGTH = 1e-4  # the authors' value
 FAR = 0.95  # above this alpha local solves are slow, and these are quicker:
 SMALL = 2_500  # ... one dense inverse, up to so many items
 FLAT = 3  # ... a sparse factorisation, which stays sparse in so few dimensions
@@ -59,6 +62,10 @@ class Task:
         """Number of classes."""
         return len(self.data.classes)
 
+    def voted(self) -> competitors.Voted:
+        """Items and votes as other libraries want them."""
+        return competitors.Voted(self.X, self.votes, self.data.classes, self.seed)
+
     def graph(self, n_neighbors: int = N_NEIGHBORS, bandwidth: str = "kth") -> Graph:
         """Nearest-neighbour graph, built when first asked for."""
         key = (min(n_neighbors, len(self.X) - 1), bandwidth)
@@ -85,41 +92,64 @@ def spread(
     n_neighbors: int | str = N_NEIGHBORS,
     bandwidth: str = "kth",
     prior: str = "none",
+    prior_strength: float | str = PRIOR_STRENGTH,
     annotator_model: str = "none",
 ) -> Outcome:
-    """Ours. Words choose: alpha and n_neighbors "auto", alpha "truth" (both), prior "model" (its strength)."""
+    """Ours. Words choose: alpha, n_neighbors and prior_strength "auto"; alpha "truth" (and the neighbours).
+
+    prior "model": predictions that came with the dataset; "votes": a classifier trained on the votes, which is left out
+    where held-out votes are better off without it. The strength of either is chosen by held-out votes.
+    """
     chosen: dict[str, Any] = {}
     items: Any
-    options: dict[str, Any] = {}
-    if prior not in ("none", "model"):
-        raise InputError(f"prior must be none or model, got {prior!r}.")
-    if prior == "model":
-        if task.data.prior is None:
-            raise LackingError(f"{task.data.name} comes without predictions of a model.")
-        options["prior"] = task.data.prior
+    if prior not in PRIORS:
+        raise InputError(f"prior must be {', '.join(PRIORS)}, got {prior!r}.")
     if alpha == TRUTH:
         items, chosen = _chosen_by_truth(task, bandwidth)
     else:
         items = task.X if isinstance(n_neighbors, str) else task.graph(n_neighbors, bandwidth)
     used = chosen.get("alpha", alpha)
-    estimator = ProbabilisticLabelSpreading(
-        alpha=used,
-        n_neighbors=n_neighbors,
-        bandwidth=bandwidth,
-        prior_strength=AUTO if prior == "model" else 1e-4,
-        solver=_quickest(task, used),
-        annotator_model=annotator_model,
-        n_jobs=1,
-        **options,
-    )
-    estimator.fit(items, task.votes, classes=task.data.classes)
+
+    def fit(table: FloatArray | None, strength: float | str) -> ProbabilisticLabelSpreading:
+        estimator = ProbabilisticLabelSpreading(
+            alpha=used,
+            n_neighbors=n_neighbors,
+            bandwidth=bandwidth,
+            prior=table,
+            prior_strength=strength,
+            solver=_quickest(task, used),
+            annotator_model=annotator_model,
+            n_jobs=1,
+        )
+        return estimator.fit(items, task.votes, classes=task.data.classes)
+
+    if prior == "model":
+        estimator = fit(_model_predictions(task), AUTO)
+    elif prior == "votes":
+        estimator = _better_of(fit(None, prior_strength), fit(classifier_prior(task.voted()), AUTO))
+    else:
+        estimator = fit(None, prior_strength)
     if alpha == AUTO:
         chosen["alpha"] = float(estimator.alpha_)
     if n_neighbors == AUTO:
         chosen["n_neighbors"] = int(estimator.graph_.n_neighbors or 0)
-    if prior == "model":
+    if prior != "none" or prior_strength == AUTO:
         chosen["prior_strength"] = float(estimator.prior_strength_)
+    if prior == "votes":
+        chosen["prior"] = "none" if estimator.prior is None else "votes"
     return Outcome(estimator.predict_proba(), estimator.evidence_, chosen)
+
+
+def _better_of(plain: ProbabilisticLabelSpreading, helped: ProbabilisticLabelSpreading) -> ProbabilisticLabelSpreading:
+    """With or without the prior: the lower score of held-out votes; without where votes are too few to choose."""
+    scores = [np.nan if one.tuning_ is None else one.tuning_.best.score for one in (plain, helped)]
+    return helped if scores[1] < scores[0] else plain
+
+
+def _model_predictions(task: Task) -> FloatArray:
+    if task.data.prior is None:
+        raise LackingError(f"{task.data.name} comes without predictions of a model.")
+    return task.data.prior
 
 
 def _quickest(task: Task, alpha: Any) -> str:
@@ -185,15 +215,12 @@ def _baseline_by_truth(task: Task, method: str) -> Any:
 
 def model_alone(task: Task) -> Outcome:
     """Predictions of a model that saw no votes, such as a zero-shot classifier."""
-    if task.data.prior is None:
-        raise LackingError(f"{task.data.name} comes without predictions of a model.")
-    return Outcome(task.data.prior)
+    return Outcome(_model_predictions(task))
 
 
 def _competitor(estimate: Callable[..., FloatArray]) -> Method:
     def run(task: Task, **parameters: Any) -> Outcome:
-        voted = competitors.Voted(task.X, task.votes, task.data.classes, task.seed)
-        return Outcome(estimate(voted, **parameters))
+        return Outcome(estimate(task.voted(), **parameters))
 
     return run
 
@@ -249,8 +276,8 @@ def method_title(name: str, parameters: Mapping[str, Any]) -> str:
     if main is not None and main in parameters:
         value = parameters[main]
         words.append({TRUTH: "*"}.get(value, value) if isinstance(value, str) else f"{value:g}")
-    if parameters.get("prior") == "model":
-        words.append("model as prior")
+    if "prior" in parameters and parameters["prior"] != "none":
+        words.append({"model": "model as prior", "votes": "classifier of votes as prior"}[parameters["prior"]])
     if parameters.get("annotator_model", "none") != "none":
         words.append(f"annotators: {parameters['annotator_model']}")
     return f"{title} ({', '.join(words)})" if words else title

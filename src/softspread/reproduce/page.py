@@ -74,11 +74,16 @@ def _html(shown: Sequence[Shown], found: Sequence[Finding], command: str, skippe
         ),
         report.section(f"Findings: {_verdict(found)}", report.bullets(lines), note=NOTE_FINDINGS),
     ]
+    if len(shown) > 1:
+        blocks.append(report.section("Experiments", _contents(shown)))
     for one in shown:
+        if one.frame.empty:
+            continue
         parts = [report.paragraph(one.plan.question)] if one.plan.question else []
         if one.table is not None:
             cells = [[report.Cell(cell.text, best=cell.best) for cell in row] for row in one.table.rows]
-            parts += [report.table(one.table.header, cells, one.table.note)]
+            parts.append(report.table(one.table.header, cells))
+            parts.append(report.paragraph(one.table.note))
         if one.figure is not None:
             parts.append(_image(one.figure, one.plan.title))
         if one.missing:
@@ -88,7 +93,7 @@ def _html(shown: Sequence[Shown], found: Sequence[Finding], command: str, skippe
             parts.append(report.bullets(own))
         if one.plan.differs:
             parts.append(report.paragraph("Where ours differ: " + " ".join(one.plan.differs.split())))
-        blocks.append(report.section(one.plan.title, *parts, note=_sizes(one)))
+        blocks.append(_anchored(one.plan.name, report.section(one.plan.title, *parts, note=_sizes(one))))
     blocks.append(report.section("What was run", report.code(command), report.bullets(_left_out(skipped))))
     return report.page("softspread reproduce", *blocks, footer="This file is complete in itself and loads nothing.")
 
@@ -96,6 +101,22 @@ def _html(shown: Sequence[Shown], found: Sequence[Finding], command: str, skippe
 NOTE_FINDINGS = (
     "What the paper says in words, checked on every dataset that was run. A statement may fail on one of them."
 )
+
+
+def _anchored(name: str, markup: str) -> str:
+    return f"<div id='{report.escape(name)}'>{markup}</div>"
+
+
+def _contents(shown: Sequence[Shown]) -> str:
+    """Links to the experiments that have rows; the others in one line."""
+    links = [
+        f"<li><a style='color:inherit' href='#{report.escape(one.plan.name)}'>{report.escape(one.plan.title)}</a></li>"
+        for one in shown
+        if len(one.frame)
+    ]
+    empty = [one.plan.name for one in shown if not len(one.frame)]
+    rest = report.paragraph(f"Nothing to show for {', '.join(empty)}: see what was left out, below.") if empty else ""
+    return f"<ul>{''.join(links)}</ul>{rest}"
 
 
 def _image(path: Path, title: str) -> str:

@@ -2,31 +2,28 @@
 
     <out>/<experiment>/trials.jsonl   one row a result, appended;   trials.csv: the same as a tidy table
 
-A trial that any experiment in the same folder has already run with the same versions is not run again. Results do not
-depend on the number of processes.
+A trial that any experiment in the same folder has already run with the same versions is not run again, and one that
+several experiments ask for is run once. Results do not depend on the number of processes.
 """
 
 import json
 import math
-import os
 import platform
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pandas as pd
 
 from softspread import datasets
-from softspread.datasets.core import LackingError
-from softspread.errors import InputError, MissingExtraError, StoreError
+from softspread.errors import StoreError
 from softspread.parallel import Advance
-from softspread.reproduce.measures import Bench, Row, measure
+from softspread.reproduce.measures import Row
 from softspread.reproduce.plan import Plan, Trial, fingerprint
+from softspread.reproduce.pool import Processes, execute
 
 
 def no_progress(steps: int) -> None:
@@ -35,7 +32,6 @@ def no_progress(steps: int) -> None:
 
 ROWS = "trials.jsonl"
 TABLE = "trials.csv"
-CHUNK = 12  # trials handed to a process at once: enough to share a dataset and its graphs
 LIBRARIES = ("softspread", "numpy", "scipy", "scikit-learn", "numba")
 EXTRA_LIBRARIES = {
     "dawid_skene": "crowd-kit",
@@ -63,6 +59,7 @@ FIRST_COLUMNS = (
     "accuracy",
     "mean_evidence",
     "seconds",
+    "cpu_seconds",
 )
 
 
@@ -91,65 +88,117 @@ def versions(method: str = "") -> dict[str, str]:
     return found
 
 
-def run_plan(
-    plan: Plan,
+Finished = Callable[[Plan, pd.DataFrame], None]
+
+
+def run_plan(plan: Plan, out: Path, **options: Any) -> pd.DataFrame:
+    """Run what is missing of one plan and return its whole table; options as in :func:`run_plans`."""
+    return run_plans([plan], out, **options)[plan.name]
+
+
+def run_plans(
+    plans: Sequence[Plan],
     out: Path,
     *,
     data: Path | None = None,
-    processes: "Processes | None" = None,
+    processes: Processes | None = None,
     seed: int = 0,
     advance: Advance = no_progress,
     progress: Progress | None = None,
-) -> pd.DataFrame:
-    """Run what is missing of a plan and return its whole table.
+    finished: Finished = lambda plan, frame: None,
+) -> dict[str, pd.DataFrame]:
+    """Run what is missing of several plans together and return their whole tables, by name.
 
     Parameters
     ----------
-    out : folder for all results; the plan gets a folder of its own in it
+    out : folder for all results; every plan gets a folder of its own in it
     data : folder with local copies of datasets; datasets that are not there are left out, and ``progress`` says so
     processes : to share the work; None computes here
     seed : of all draws
-    advance : called with the number of trials that are done
+    advance : called with the number of trials that are done, counting a trial once for each plan that asks for it
+    finished : called with a plan and its table as soon as its last trial is there
     """
     progress = Progress() if progress is None else progress
-    home = out / plan.name
-    make_folder(home)
-    trials = list(_possible(plan.trials(seed), data, progress, advance))
-    known = {key: rows for path in sorted(out.glob(f"*/{ROWS}")) for key, rows in read_rows(path).items()}
-    own = read_rows(home / ROWS)
-    with (home / ROWS).open("a", encoding="utf-8") as file:
-        if _ends_torn(home / ROWS):
-            file.write("\n")
+    tables: dict[str, pd.DataFrame] = {}
+    with ExitStack() as stack:
+        books = [stack.enter_context(_Book(plan, out, seed, data, progress, advance)) for plan in plans]
+        known = {key: rows for path in sorted(out.glob(f"*/{ROWS}")) for key, rows in read_rows(path).items()}
+        for book in books:
+            book.take_known(known)
+        missing = {key: trial for book in books for key, trial in book.missing.items()}
 
-        def keep(key: str, rows: Sequence[Row]) -> None:
+        def close_finished() -> None:
+            for book in books:
+                if not book.missing and book.plan.name not in tables:
+                    tables[book.plan.name] = frame = book.table()
+                    finished(book.plan, frame)
+
+        close_finished()
+        for key, rows, reason in execute(list(missing.items()), data, processes):
+            done = [] if reason else [plain(_about(missing[key]) | row) for row in rows]
+            progress.n_run += not reason
+            asking = [book for book in books if key in book.missing]
+            for number, book in enumerate(asking):
+                book.take(key, done, reason)
+                progress.n_kept += number > 0 and not reason
+            close_finished()
+    return {plan.name: tables[plan.name] for plan in plans}
+
+
+class _Book:
+    """One plan's trials: which are there, which are missing, and the file that results are written to."""
+
+    def __init__(
+        self, plan: Plan, out: Path, seed: int, data: Path | None, progress: Progress, advance: Advance
+    ) -> None:
+        self.plan, self.home, self.progress, self.advance = plan, out / plan.name, progress, advance
+        make_folder(self.home)
+        trials = list(_possible(plan.trials(seed), data, progress, advance))
+        self.wanted = [stamped_key(trial) for trial in trials]
+        self.rows = read_rows(self.home / ROWS)
+        self.missing: dict[str, Trial] = {}
+        for key, trial in zip(self.wanted, trials, strict=True):
+            if key in self.rows:
+                progress.n_kept += 1
+                advance(1)
+            else:
+                self.missing[key] = trial
+        path = self.home / ROWS
+        self._file: TextIO = path.open("a", encoding="utf-8")
+        if _ends_torn(path):
+            self._file.write("\n")
+
+    def __enter__(self) -> "_Book":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def take_known(self, known: Mapping[str, list[Row]]) -> None:
+        """Copy what another experiment has run."""
+        for key in [key for key in self.missing if key in known]:
+            self.progress.n_kept += 1
+            self.take(key, known[key])
+
+    def take(self, key: str, rows: Sequence[Row], reason: str = "") -> None:
+        """Write down a result, or why there is none."""
+        if reason:
+            self.progress.skip(reason)
+        else:
             for row in rows:
-                file.write(json.dumps(row | {"experiment": plan.name, "key": key}, allow_nan=False) + "\n")
-            file.flush()
-            own[key] = list(rows)
-            advance(1)
+                text = json.dumps(row | {"experiment": self.plan.name, "key": key}, allow_nan=False)
+                self._file.write(text + "\n")
+            self._file.flush()
+            self.rows[key] = list(rows)
+        del self.missing[key]
+        self.advance(1)
 
-        missing = []
-        for trial in trials:
-            key = stamped_key(trial)
-            if key in own:
-                progress.n_kept += 1
-                advance(1)
-            elif key in known:
-                progress.n_kept += 1
-                keep(key, known[key])
-            else:
-                missing.append((key, trial))
-        for key, rows, reason in _execute(missing, data, processes):
-            if reason:
-                progress.skip(reason)
-                advance(1)
-            else:
-                progress.n_run += 1
-                keep(key, rows)
-    wanted = [stamped_key(trial) for trial in trials]
-    frame = tidy([row | {"experiment": plan.name} for key in wanted for row in own.get(key, [])])
-    frame.to_csv(home / TABLE, index=False)
-    return frame
+    def table(self) -> pd.DataFrame:
+        """All rows in the order of the plan, also written as a tidy table."""
+        rows = [row | {"experiment": self.plan.name} for key in self.wanted for row in self.rows.get(key, [])]
+        frame = tidy(rows)
+        frame.to_csv(self.home / TABLE, index=False)
+        return frame
 
 
 def _possible(trials: Sequence[Trial], data: Path | None, progress: Progress, advance: Advance) -> Iterator[Trial]:
@@ -168,104 +217,10 @@ def stamped_key(trial: Trial) -> str:
     return fingerprint([trial.key, versions()["softspread"]])
 
 
-# ----------------------------------------------------------------------------------------------------------- executing
-Result = tuple[str, list[Row], str]
-
-
-class Processes:
-    """Processes that plans share, started when first needed; one job runs in the caller."""
-
-    def __init__(self, jobs: int) -> None:
-        if jobs < 1:
-            raise InputError(f"jobs must be at least 1, got {jobs}.")
-        self.jobs = jobs
-        self._pool: ProcessPoolExecutor | None = None
-
-    def __enter__(self) -> "Processes":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
-
-    def submit(self, chunk: list[tuple[str, Trial]], data: Path | None) -> "Future[list[Result]]":
-        """Hand over some trials."""
-        with _single_threads():  # processes start while work is handed over
-            if self._pool is None:
-                self._pool = ProcessPoolExecutor(self.jobs, mp_context=get_context("spawn"))
-            return self._pool.submit(_run_chunk, chunk, data)
-
-
-def _execute(missing: Sequence[tuple[str, Trial]], data: Path | None, processes: Processes | None) -> Iterator[Result]:
-    """Results as they come; a trial that needs a library that is not installed comes with the reason instead."""
-    if processes is None or processes.jobs == 1:
-        bench = Bench(data)
-        for key, trial in missing:
-            yield _one(key, trial, bench)
-        return
-    waiting = {processes.submit(chunk, data) for chunk in _chunks(missing)}
-    try:
-        while waiting:
-            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield from future.result()
-    finally:
-        for future in waiting:
-            future.cancel()
-
-
-def _chunks(missing: Sequence[tuple[str, Trial]]) -> Iterator[list[tuple[str, Trial]]]:
-    """Pieces of the work that share a dataset."""
-    groups: dict[str, list[tuple[str, Trial]]] = {}
-    for key, trial in missing:
-        groups.setdefault(fingerprint([dict(trial.dataset), trial.design.get("n_items")]), []).append((key, trial))
-    for group in groups.values():
-        for first in range(0, len(group), CHUNK):
-            yield group[first : first + CHUNK]
-
-
-@contextmanager
-def _single_threads() -> Iterator[None]:
-    """Processes started inside use one thread of linear algebra each."""
-    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-class _Kept:
-    """The bench of this process: datasets survive from one piece of work to the next."""
-
-    bench: Bench | None = None
-
-
-def _run_chunk(chunk: Sequence[tuple[str, Trial]], data: Path | None) -> list[Result]:
-    if _Kept.bench is None:
-        _Kept.bench = Bench(data)
-    return [_one(key, trial, _Kept.bench) for key, trial in chunk]
-
-
-def _one(key: str, trial: Trial, bench: Bench) -> Result:
-    import warnings
-
-    from softspread.errors import SoftspreadWarning
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SoftspreadWarning)  # trials with very few votes are meant to have them
-            rows = measure(trial, bench)
-    except (MissingExtraError, LackingError) as error:
-        return key, [], str(error)
+def _about(trial: Trial) -> Row:
+    """What the rows of a trial share."""
     about = trial.describe()
-    shared = {
+    return {
         "dataset": about["dataset"]["name"],
         "dataset_options": {name: value for name, value in about["dataset"].items() if name != "name"},
         "method": trial.method,
@@ -277,7 +232,6 @@ def _one(key: str, trial: Trial, bench: Bench) -> Result:
         "seed": trial.seed,
         "versions": versions(trial.method),
     }
-    return key, [plain(shared | row) for row in rows], ""
 
 
 def plain(value: Any) -> Any:

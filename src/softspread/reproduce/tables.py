@@ -254,11 +254,11 @@ def of_datasets(plan: Plan, frame: pd.DataFrame) -> Table:
                 Cell(f"{row['mean_entropy']:.3f}"),
                 Cell(f"{row['entropy_q90']:.3f}"),
                 Cell(f"{accuracy:.3f}" if known else DASH),
-                Cell(str(row["soft_labels"])),
             )
         )
-    header = ("Dataset", "items", "classes", "mean entropy", "90 % quantile", "accuracy", "soft labels")
+    header = ("Dataset", "items", "classes", "mean entropy", "90 % quantile", "accuracy")
     note = "Entropy is normalised: 0 certain, 1 uniform. Accuracy: the most probable class is the hard label."
+    note += " Soft labels: " + "; ".join(f"{row['dataset']}, {row['soft_labels']}" for _, row in frame.iterrows()) + "."
     return Table(plan.title, header, tuple(rows), note)
 
 
