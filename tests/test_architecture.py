@@ -29,6 +29,7 @@ ORDER = [
     "baselines",
     "calibration",
     "tuning",
+    "priors",
     "quality",
     "annotators",
     "settings",

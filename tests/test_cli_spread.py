@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from softspread import ProbabilisticLabelSpreading, Votes, cli
+from softspread import ProbabilisticLabelSpreading, Votes, classifier_prior, cli
 from softspread.files import read_soft_labels
 
 ENVIRONMENT = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
@@ -351,3 +351,16 @@ def test_warnings_of_the_library_are_lines_not_tracebacks(folder):
     assert result.exit_code == 0
     assert "softspread: warning: n_neighbors=500 but there are only 150 items" in result.stderr
     assert ".py" not in result.stderr
+
+
+def test_a_classifier_of_the_votes_can_be_the_prior(folder):
+    """``--prior votes`` looks for no file; its strength is chosen by held-out votes, as the library would."""
+    assert run("spread", *FILES, "-o", "plain.parquet", "-q").output == ""
+    assert run("spread", *FILES, "-o", "helped.parquet", "-q", "--prior", "votes").output == ""
+    plain, helped = (read_soft_labels(f"{name}.parquet") for name in ("plain", "helped"))
+    assert plain.metadata["parameters"]["prior_strength"] == 1e-4
+    data, votes = np.load(folder / "X.npz"), Votes.from_frame(pd.read_csv(folder / "votes.csv"))
+    prior = classifier_prior(data["embeddings"], votes, item_ids=data["ids"], classes=["cat", "dog"], random_state=0)
+    est = fitted(folder, alpha="auto", prior=prior, prior_strength="auto")
+    assert helped.metadata["parameters"]["prior_strength"] == est.prior_strength_
+    np.testing.assert_allclose(helped.p, est.predict_proba(), atol=1e-6)

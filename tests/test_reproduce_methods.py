@@ -10,7 +10,6 @@ from softspread.datasets.core import Dataset, LackingError
 from softspread.datasets.synthetic import two_moons
 from softspread.errors import InputError
 from softspread.metrics import rmse
-from softspread.reproduce.classifier_prior import classifier_prior
 from softspread.reproduce.competitors import Voted, dawid_skene, laplace_learning, logistic_on_votes
 from softspread.reproduce.measures import Bench, measure
 from softspread.reproduce.methods import METHODS, Task, check_soft_labels, find_method, method_title
@@ -176,28 +175,6 @@ def line_votes(n_votes=400, seed=0, dimension=2):
     items = rng.integers(150, size=n_votes)
     labels = (X[items, 0] > 0).astype(int)
     return X, Votes.from_pairs(items, labels, classes=[0, 1])
-
-
-def test_the_prior_of_a_voted_item_does_not_depend_on_its_own_votes():
-    """Turning one item's votes round changes every prediction but those for its own part of the items."""
-    X, votes = line_votes()
-    item = votes.items[0]
-    labels = np.where(votes.items == item, 1 - votes.labels, votes.labels)
-    other = Votes.from_pairs(votes.items, labels, classes=[0, 1])
-    before, after = (classifier_prior(Voted(X, some, np.arange(2), 3)) for some in (votes, other))
-    pulled = np.abs(after - before)[:, 0]
-    mixed_in = 1 / len(votes)  # the class frequencies, worth one vote
-    assert pulled[item] <= mixed_in
-    assert np.median(pulled) > pulled[item]
-
-
-def test_the_prior_is_a_soft_label_without_zeros():
-    """Rows sum to 1 and every class stays possible, also one that nobody named, and with no vote at all."""
-    X, votes = line_votes()
-    for some in (votes, Votes.from_pairs([3], [1], classes=[0, 1]), Votes.from_pairs([], [], classes=[0, 1])):
-        p = classifier_prior(Voted(X, some, np.arange(3), 0))
-        assert_allclose(p.sum(axis=1), 1)
-        assert (p > 0).all()
 
 
 def test_a_classifier_that_knows_is_used_and_one_that_does_not_is_left_out():

@@ -35,6 +35,8 @@ from softspread.graph import Graph, knn_graph
 from softspread.workspace import hash_file, hash_values
 
 CACHE_VERSION = 1  # raise when the same inputs and options no longer give the same entry
+USUAL_STRENGTH = "1e-4"  # breaks ties
+PRIOR_OF_VOTES = "votes"  # in place of a file
 MANY_ITEMS = 50_000  # from here on a step takes long enough for a bar
 Made = TypeVar("Made")
 LIBRARIES = ("softspread", "numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "pandas", "pyarrow")
@@ -232,7 +234,7 @@ def fit(
             votes_key = hash_values(
                 hash_file(file.path), *(str(value) for value in dataclasses.astuple(vote_options)[1:])
             )
-            prior_key = None if options.prior is None else hash_file(options.prior)
+            prior_key = None if options.prior is None else _prior_key(options.prior)
             key = hash_values(
                 CACHE_VERSION, items.key, items.graph_key, votes_key, prior_key, sorted(settings.items()), _version()
             )
@@ -260,13 +262,16 @@ def _load_fit(path: Path) -> ProbabilisticLabelSpreading:
 
 def fit_settings(options: FitOptions, graph: GraphOptions) -> dict[str, Any]:
     """Parameters of the estimator."""
+    strength = options.prior_strength
+    if strength is None:
+        strength = USUAL_STRENGTH if options.prior is None else "auto"
     return {
         "alpha": auto_or_number("alpha", options.alpha, float),
         "n_neighbors": auto_or_number("n-neighbors", graph.n_neighbors, int),
         "bandwidth": graph.bandwidth
         if graph.bandwidth in ("kth", "mean")
         else number("bandwidth", graph.bandwidth, float),
-        "prior_strength": auto_or_number("prior-strength", options.prior_strength, float),
+        "prior_strength": auto_or_number("prior-strength", strength, float),
         "annotator_model": options.annotator_model,
         "index": graph.index,
         "n_jobs": graph.threads,
@@ -279,7 +284,7 @@ def _fitting(
     def make() -> ProbabilisticLabelSpreading:
         est = ProbabilisticLabelSpreading(
             **settings,
-            prior=None if prior is None else read_prior(prior, items, votes.classes),
+            prior=None if prior is None else make_prior(run, prior, items, votes),
             random_state=run.common.seed,
             verbose=run.shows_bars and items.n_items >= MANY_ITEMS,
         )
@@ -287,6 +292,26 @@ def _fitting(
         return est
 
     return make
+
+
+def _of_votes(prior: Path) -> bool:
+    return str(prior) == PRIOR_OF_VOTES
+
+
+def _prior_key(prior: Path) -> str:
+    return PRIOR_OF_VOTES if _of_votes(prior) else hash_file(prior)
+
+
+def make_prior(run: Run, prior: Path, items: Items, votes: MatchedVotes) -> AnyArray:
+    """What ``--prior`` asks for: a file's predictions, or those of a classifier trained on the votes."""
+    if not _of_votes(prior):
+        return read_prior(prior, items, votes.classes)
+    from softspread.priors import classifier_prior
+
+    X = items.X.features if isinstance(items.X, Graph) else items.X
+    return classifier_prior(
+        X, votes.votes, item_ids=items.item_ids, classes=votes.classes, random_state=run.common.seed
+    )
 
 
 def read_prior(path: Path, items: Items, classes: AnyArray) -> AnyArray:

@@ -83,9 +83,15 @@ class FitOptions:
 
     alpha: Annotated[str, typer.Option(help="How far votes travel, 0 to 1, or 'auto': by held-out votes.")] = "auto"
     prior: Annotated[
-        Path | None, typer.Option(help="Predictions to start from: .npy (items x classes) or a soft-label file.")
+        Path | None,
+        typer.Option(
+            help="Predictions to start from: .npy (items x classes), a soft-label file, or 'votes': a classifier."
+        ),
     ] = None
-    prior_strength: Annotated[str, typer.Option(help="How many votes the prior counts as, or 'auto'.")] = "1e-4"
+    prior_strength: Annotated[
+        str | None,
+        typer.Option(help="How many votes the prior counts as, or 'auto', the default with --prior; else 1e-4."),
+    ] = None
     annotator_model: Annotated[str, typer.Option(help="auto, none, consistency or confusion.")] = "auto"
 
 

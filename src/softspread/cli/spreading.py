@@ -110,7 +110,8 @@ def add_commands(app: typer.Typer) -> None:
         vote_options: VoteOptions,
         graph_options: GraphOptions,
         prior: Annotated[
-            Path | None, typer.Option(help="Predictions to start from: .npy (items x classes) or a soft-label file.")
+            Path | None,
+            typer.Option(help="Predictions to start from: .npy, a soft-label file, or 'votes' (a classifier of them)."),
         ] = None,
         score: Annotated[str, typer.Option(help="What held-out votes are scored by: brier or log.")] = "brier",
     ) -> None:
@@ -136,7 +137,7 @@ def add_commands(app: typer.Typer) -> None:
                 items.X,
                 votes.votes,
                 n_neighbors=jobs.auto_or_number("n-neighbors", graph_options.n_neighbors, int),
-                prior=None if prior is None else jobs.read_prior(prior, items, votes.classes),
+                prior=None if prior is None else jobs.make_prior(run, prior, items, votes),
                 score=score,
                 item_ids=items.item_ids,
                 classes=votes.classes,

@@ -17,8 +17,8 @@ from softspread.datasets.core import Dataset, LackingError
 from softspread.errors import InputError
 from softspread.estimators import ProbabilisticLabelSpreading
 from softspread.graph import Graph, knn_graph
+from softspread.priors import classifier_prior
 from softspread.reproduce import competitors
-from softspread.reproduce.classifier_prior import classifier_prior
 from softspread.tuning import tune
 from softspread.votes import Votes
 
@@ -126,7 +126,7 @@ def spread(
     if prior == "model":
         estimator = fit(_model_predictions(task), AUTO)
     elif prior == "votes":
-        estimator = _better_of(fit(None, prior_strength), fit(classifier_prior(task.voted()), AUTO))
+        estimator = _better_of(fit(None, prior_strength), fit(_prior_of_votes(task), AUTO))
     else:
         estimator = fit(None, prior_strength)
     if alpha == AUTO:
@@ -138,6 +138,10 @@ def spread(
     if prior == "votes":
         chosen["prior"] = "none" if estimator.prior is None else "votes"
     return Outcome(estimator.predict_proba(), estimator.evidence_, chosen)
+
+
+def _prior_of_votes(task: Task) -> FloatArray:
+    return classifier_prior(task.X, task.votes, classes=task.data.classes, random_state=task.seed)
 
 
 def _better_of(plain: ProbabilisticLabelSpreading, helped: ProbabilisticLabelSpreading) -> ProbabilisticLabelSpreading:

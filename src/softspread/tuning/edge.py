@@ -82,7 +82,7 @@ def tune(
     checks.choice("method", method, METHODS)
     items = X if isinstance(X, Graph) else checks.features(X)
     n = items.n_items if isinstance(items, Graph) else len(items)
-    table, n_classes = _read_votes(votes, n, item_ids, classes)
+    table, n_classes = read_votes(votes, n, item_ids, classes)
     how = Spreading(bandwidth, scaling, "auto", index, n_jobs, random_state, verbose)
     n_votes = own_votes(table, n_classes).n_votes
     if truth is not None:
@@ -126,7 +126,7 @@ def _probabilities(name: str, values: Any, n: int, n_classes: int) -> FloatArray
     return checks.prior(values, n, n_classes)
 
 
-def _read_votes(votes: Any, n: int, item_ids: Any, classes: Any) -> tuple[VoteTable, int]:
+def read_votes(votes: Any, n: int, item_ids: Any, classes: Any) -> tuple[VoteTable, int]:
     """Votes of any accepted form, as numbers, and how many classes there are."""
     named = isinstance(votes, Votes)
     if not named:

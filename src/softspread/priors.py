@@ -7,36 +7,60 @@ prediction of a classifier that has not seen them, so that held-out votes can te
 an item's own votes, it would repeat them and look better than it is.
 """
 
+import warnings
+from typing import Any
+
 import numpy as np
 
+from softspread import checks
 from softspread.data import FloatArray, IntArray
-from softspread.reproduce.competitors import Voted, quiet, spread_columns
+from softspread.errors import InputError
+from softspread.tuning.edge import read_votes
 
 N_FOLDS = 5  # four fifths of the voted items teach about the last fifth
 N_STEPS = 300  # of the logistic regression
 
 
-def classifier_prior(voted: Voted, n_folds: int = N_FOLDS) -> FloatArray:
+def classifier_prior(
+    X: Any, votes: Any, *, item_ids: Any = None, classes: Any = None, n_folds: int = N_FOLDS, random_state: Any = None
+) -> FloatArray:
     """Class probabilities of a logistic regression on the votes, (n, n_classes), cross-fitted by item.
+
+    Pass it as ``prior`` with ``prior_strength="auto"``, and compare ``tuning_.best.score`` with that of a fit without:
+    where a flat boundary says nothing, the fit without is better.
 
     Parameters
     ----------
-    voted : items with votes
+    X : (n, d) array or frame
+    votes : Votes, (n,) labels with -1 for no vote, or (n, n_classes) counts
+    item_ids, classes : as in :meth:`~softspread.ProbabilisticLabelSpreading.fit`
     n_folds : parts of the voted items; each part is predicted by a classifier trained on the others, items without
         votes by one trained on all
+    random_state : seeds the parts
 
     Returns
     -------
     prior : rows sum to 1, no entry is 0: a little of the class frequencies is mixed in, as much as one vote
+
+    Examples
+    --------
+    >>> X = np.linspace(-1, 1, 40)[:, None]
+    >>> prior = classifier_prior(X, np.where(np.arange(40) % 2, (X[:, 0] > 0).astype(int), -1), random_state=0)
+    >>> prior.shape, bool(prior[0, 0] > 0.5), bool(prior[-1, 1] > 0.5)
+    ((40, 2), True, True)
     """
-    Z = _standardised(voted.X)
-    counts = voted.counts()
+    Z = _standardised(np.asarray(checks.features(X), dtype=np.float64))
+    table, n_classes = read_votes(votes, len(Z), item_ids, classes)
+    n_folds = checks.count("n_folds", n_folds, smallest=2)
+    if n_classes < 1:
+        raise InputError("a prior needs at least one class; pass classes, or votes that name some.")
+    counts = np.maximum(table.counts(len(Z), n_classes), 0.0)  # a vote taken back may leave -1e-17
     items = np.flatnonzero(counts.sum(axis=1) > 0)
     total = counts.sum()
-    frequencies = (counts.sum(axis=0) + 1) / (total + counts.shape[1])
+    frequencies = (counts.sum(axis=0) + 1) / (total + n_classes)
     part = np.empty(len(items), dtype=np.int64)
-    part[np.random.default_rng(voted.seed).permutation(len(items))] = np.arange(len(items)) % n_folds
-    p = _predict(Z, counts, items, np.arange(voted.n_items), frequencies)
+    part[checks.generator(random_state).permutation(len(items))] = np.arange(len(items)) % n_folds
+    p = _predict(Z, counts, items, np.arange(len(Z)), frequencies)
     for number in range(min(n_folds, len(items))):
         own = items[part == number]
         p[own] = _predict(Z, counts, items[part != number], own, frequencies)
@@ -50,6 +74,7 @@ def _standardised(X: FloatArray) -> FloatArray:
 
 def _predict(Z: FloatArray, counts: FloatArray, train: IntArray, rows: IntArray, frequencies: FloatArray) -> FloatArray:
     """Predictions for some rows of a classifier trained on the votes of others; with no vote, the frequencies."""
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
     at, columns = np.nonzero(counts[train])
@@ -57,7 +82,10 @@ def _predict(Z: FloatArray, counts: FloatArray, train: IntArray, rows: IntArray,
     if len(seen) < 2:
         known = np.eye(len(frequencies))[seen[0]] if len(seen) else frequencies
         return np.tile(known, (len(rows), 1))
-    with quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a prior need not be solved to the last digit
         model = LogisticRegression(max_iter=N_STEPS)
         model.fit(Z[train[at]], columns, sample_weight=counts[train][at, columns])
-        return spread_columns(model.predict_proba(Z[rows]), model.classes_, len(frequencies))
+    p = np.zeros((len(rows), len(frequencies)))
+    p[:, model.classes_] = model.predict_proba(Z[rows])
+    return p
