@@ -5,6 +5,7 @@ import pytest
 
 from softspread import ProbabilisticLabelSpreading, Votes, knn_graph
 from softspread import live as live_module
+from softspread.diffusion.solver import apply_system, entry_bound
 from softspread.live import SpreadState
 from softspread.spreading import Diffusion
 from softspread.votes import VoteTable
@@ -170,3 +171,51 @@ def test_a_smaller_share_of_the_work_shows_in_the_bound(graph, small_budget):
     whole.refine(tol=1e-11)
     np.testing.assert_allclose(part.mass(), whole.mass(), atol=1e-9)
     assert (np.abs(hurried - part.mass()) <= bound[:, None] + 1e-9).all()
+
+
+def test_a_refinement_found_beside_new_votes_is_added_to_them(graph, small_budget, rng):
+    """Linear: what a copy gained is added to a state that has gone on, and its residual and bounds stay true."""
+    diffusion = Diffusion(graph, 0.9)
+    old, new = (VoteTable(*random_votes(rng, 20), np.ones(20)) for _ in range(2))
+    live = SpreadState(diffusion, VoteTable(old.rows, old.columns, old.weights), 3)
+    live.add(old)
+    beside = SpreadState(diffusion, VoteTable(old.rows, old.columns, old.weights), 3)
+    beside.restore({"Y": live.Y.copy(), "R": live.R.copy()}, refined=False)
+    Y_then, R_then = live.Y.copy(), live.R.copy()
+    beside.refine()
+    live.votes.append(new)
+    live.add(new)
+    live.shift(beside.Y - Y_then, beside.R - R_then, refined=False)
+    residual = live.sources() - apply_system(graph, 0.9, live.Y, diffusion.workers)
+    np.testing.assert_allclose(live.R, residual, atol=1e-12)
+    shifted, bound = live.mass(), live.error_bound()
+    live.refine(tol=1e-11)
+    assert (np.abs(shifted - live.mass()) <= bound[:, None] + 1e-9).all()
+
+
+@pytest.mark.parametrize("piece", [1, 7, ITEMS, 10 * ITEMS])
+def test_the_bound_does_not_depend_on_the_pieces_it_is_found_in(graph, piece, monkeypatch, rng):
+    """The largest residual and the norm over all rows, however they are cut."""
+    state = SpreadState(Diffusion(graph, 0.9), VoteTable(*random_votes(rng, 1), np.ones(1)), 3)
+    R = rng.normal(size=(ITEMS, 3))
+    monkeypatch.setattr(live_module, "CACHED_ROWS", piece)
+    state.restore({"Y": np.zeros((ITEMS, 3)), "R": R}, refined=True)
+    level = (np.abs(R) / state.diffusion.root[:, None]).max()
+    norm = np.linalg.norm(R, axis=0).max()
+    expected = np.minimum(state.diffusion.root * level / 0.1, entry_bound(0.9, norm))
+    np.testing.assert_allclose(state.error_bound(), expected, rtol=1e-12)
+
+
+def test_a_refinement_solves_one_column_or_all(graph, small_budget, monkeypatch):
+    """Loops are compiled for each number of columns; an odd number of them must not cost a compilation."""
+    diffusion = Diffusion(graph, 0.99)
+    state = SpreadState(diffusion, VoteTable(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)), 3)
+    widths = []
+    solve = diffusion.solve
+    monkeypatch.setattr(diffusion, "solve", lambda B, *rest: widths.append(B.shape[1]) or solve(B, *rest))
+    for columns in ([1], [0, 2]):
+        votes = VoteTable(np.arange(len(columns)) + 5, np.array(columns), np.ones(len(columns)))
+        state.votes.append(votes)
+        state.add(votes)
+        state.refine()
+    assert widths == [1, 3]

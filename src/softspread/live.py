@@ -13,7 +13,7 @@ import numpy as np
 
 from softspread.data import AnyArray, BoolArray, FloatArray, IntArray, SolveReport
 from softspread.diffusion.push import PushWork, push_residual
-from softspread.diffusion.solver import apply_system, entry_bound
+from softspread.diffusion.solver import MOST_COLUMNS, apply_system, entry_bound
 from softspread.parallel import progress_bar
 from softspread.spreading import Diffusion, literal_mass
 from softspread.votes import VoteTable
@@ -22,6 +22,7 @@ EDGES_PER_VOTE = 100_000  # work of the immediate answer: about 2 ms
 SOLVE_EDGES_PER_COLUMN = 10  # a refining solve costs about this many passes over the edges for each column
 PUSH_FLOOR = 1e-3  # of tol: on small graphs a push goes on until it is as good as a solve
 SOLVE_SHARE = 0.1  # of tol: where evidence is small, soft labels need more digits than the mass as a whole
+CACHED_ROWS = 4_096  # rows of a pass over all items that is done in pieces
 STALE_SHARE = 1e-2  # an immediate soft label that could be off by more is called stale
 
 
@@ -135,6 +136,8 @@ class SpreadState:
         open_columns = np.flatnonzero(present_norm > wanted_norm)
         if len(open_columns):
             relative = float(np.min(wanted_norm[open_columns] / present_norm[open_columns]))
+            if len(open_columns) > 1 and self.n_classes <= MOST_COLUMNS:
+                open_columns = np.arange(self.n_classes)  # loops are compiled for each number of columns: two suffice
             correction = self._correction(open_columns, max(relative, np.finfo(np.float64).eps))
             self.Y[:, open_columns] += correction
             self.R = B - apply_system(diffusion.graph, diffusion.alpha, self.Y, diffusion.workers)
@@ -169,10 +172,25 @@ class SpreadState:
             np.add.at(B, (rows, self.votes.columns), self.diffusion.sources(rows, self.votes.weights))
         return B
 
+    def shift(self, dY: FloatArray, dR: FloatArray, refined: bool) -> None:
+        """Add a correction found beside: dR = -(I - alpha S) dY up to what it brings closer to the votes."""
+        for part in self._parts():
+            self.Y[part] += dY[part]
+            self.R[part] += dR[part]
+        self._settle()
+        self._refined = refined
+
     def _settle(self) -> None:
-        self._level = (np.abs(self.R) / self.diffusion.root[:, None]).max(axis=0, initial=0.0)
-        self._norm2 = np.einsum("ij,ij->j", self.R, self.R)
+        self._level, self._norm2 = np.zeros(self.n_classes), np.zeros(self.n_classes)
+        for part in self._parts():
+            R = self.R[part]
+            np.maximum(self._level, (np.abs(R) / self.diffusion.root[part, None]).max(axis=0), out=self._level)
+            self._norm2 += np.einsum("ij,ij->j", R, R)
         self._refined = True
+
+    def _parts(self) -> list[slice]:
+        """Rows in pieces that stay in the processor's cache."""
+        return [slice(first, first + CACHED_ROWS) for first in range(0, len(self.Y), CACHED_ROWS)]
 
     def mass(self, rows: AnyArray | slice = slice(None)) -> FloatArray:
         """Mass per class of the given rows, never negative."""

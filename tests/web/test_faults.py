@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from softspread.errors import StoreError
 from softspread.web import models
-from softspread.web.store import Store
+from softspread.web.store import Entry, Store
 
 from .conftest import CLASSES, N_ITEMS, opened_world, running, settle, vote
 from .test_service import batch, live
@@ -250,3 +250,21 @@ def test_the_steps_lead_to_the_tables_of_the_models(database):
     with store.reading() as connection:
         assert compare_metadata(MigrationContext.configure(connection), models.metadata) == []
     store.close()
+
+
+def test_a_damaged_log_is_an_error_of_the_store(tmp_path):
+    """What the driver says while rows are being fetched reaches the user like any other trouble with the database."""
+    path = tmp_path / "votes.sqlite"
+    store = Store(f"sqlite:///{path}")
+    store.start()
+    entries = [Entry(k, models.VOTE, f"k{k}", "ann", f"item-{k}", "ant", 1.0, None, 0.0, "api") for k in range(1, 5000)]
+    with store.writing() as connection:
+        store.append(connection, entries)
+    store.close()
+    content = bytearray(path.read_bytes())
+    page = int.from_bytes(content[16:18], "big")  # where SQLite keeps the size of its pages
+    start = content.index(b"item-4000") // page * page
+    content[start : start + page] = bytes(page)
+    path.write_bytes(bytes(content))
+    with pytest.raises(StoreError, match="does not answer"):
+        list(Store(f"sqlite:///{path}").read_log())

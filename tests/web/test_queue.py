@@ -128,3 +128,37 @@ def test_peeking_gives_nothing_away(make_queue):
     assert 4 not in rows
     assert len(rows) == N - 1
     assert queue.n_leased == 0
+
+
+def test_more_items_are_chosen_before_the_pool_is_empty(make_queue, monkeypatch):
+    """What is left is handed out while others are chosen, and no item is in the pool twice."""
+    monkeypatch.setattr("softspread.web.queue.POOL", 10)
+    queue, _, _ = make_queue()
+    first = queue.assign("ann", 4)
+    queue.refill()
+    rest = queue.assign("bob", N)
+    assert len(rest) == len(set(rest)) == N - 4
+    assert not set(first) & set(rest)
+
+
+def test_an_old_pool_is_chosen_anew(make_queue, monkeypatch):
+    """After a while with votes nothing of the old choice is left, however often more was added to it."""
+    monkeypatch.setattr("softspread.web.queue.POOL", 10)
+    queue, ledger, clock = make_queue()
+    cast(queue, ledger, "ann", queue.assign("ann", 1)[0])
+    queue.refill()
+    assert len(queue._pool) == 19
+    clock.now = 11.0
+    queue.refill()
+    assert len(queue._pool) == 10
+
+
+def test_items_that_are_done_leave_the_pool(make_queue, monkeypatch):
+    """Somebody voted on them without being asked; nobody is sent past them again and again."""
+    monkeypatch.setattr("softspread.web.queue.POOL", 10)
+    queue, ledger, _ = make_queue()
+    for row in list(queue._pool):
+        cast(queue, ledger, "program", row)
+    queue.refill()
+    assert len(queue._pool) == 10
+    assert (queue.counts[queue._pool] == 0).all()

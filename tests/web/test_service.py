@@ -1,19 +1,24 @@
 """The project without HTTP: votes become soft labels, on both databases, and nothing is lost by a restart."""
 
+import time
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from softspread import ProbabilisticLabelSpreading, Votes
 from softspread.errors import InputError, StoreError
+from softspread.live import SpreadState
 from softspread.web.models import UNDO, VOTE
-from softspread.web.store import Store
+from softspread.web.state import LiveState
+from softspread.web.store import Entry, Store, TakenError
 
 from .conftest import CLASSES, N_ITEMS, item_names, make_service, running, settle, three_clusters, vote
 
 
 def batch(service):
     """Soft labels of a fresh fit of what the log in the database holds."""
-    rows = [row for block in service.store.read_log() for row in block if row.kind in (VOTE, UNDO)]
+    rows = [row for row in service.store.entries(limit=10_000) if row.kind in (VOTE, UNDO)]
     items = [service.items.row_of(row.item) for row in rows]
     votes = Votes.from_pairs(items, [row.label for row in rows], None, [row.weight for row in rows])
     est = ProbabilisticLabelSpreading(annotator_model="none", n_jobs=1)
@@ -169,3 +174,60 @@ def test_time_in_the_log_never_goes_back(tmp_path):
         times = service.history.column("created_at")
         assert (np.diff(times) >= 0).all()
         assert [entry.id for entry in service.store.entries()] == [1, 2, 3]
+
+
+def test_in_a_rush_votes_get_less_work_each_and_nothing_is_lost(tmp_path, monkeypatch):
+    """A lone vote is pushed as far as usual, a hundred at once less far; a refinement makes up for it."""
+    shares, add = [], SpreadState.add
+    monkeypatch.setattr(
+        SpreadState, "add", lambda self, new, share=1.0: shares.append((len(new), share)) or add(self, new, share)
+    )
+    with running(tmp_path, auth=False) as service:
+        shares.clear()
+        vote(service, "ann", "item-000", "ant", "lone")
+        settle(service)
+        assert shares == [(1, 1.0)]
+        many = [
+            service.vote(f"person-{k % 9}", f"item-{k % N_ITEMS:03d}", CLASSES[k % 3], f"many-{k}") for k in range(120)
+        ]
+        for start in range(0, len(many), 20):
+            service.submit(many[start : start + 20]).result(10)
+        settle(service)
+        assert sum(size for size, _ in shares) == len(service.history)
+        assert min(share for _, share in shares) < 1
+        service.state.refined_copy()
+        np.testing.assert_allclose(live(service), batch(service), atol=1e-6)
+
+
+def test_scales_are_found_while_the_log_is_read(tmp_path):
+    """They are those that would be found afterwards."""
+    with running(tmp_path, auth=False) as service:
+        state, rows = service.state, np.arange(0, N_ITEMS, 7)
+        expected = state.diffusion.finder.scales(state.diffusion.rank[rows])
+        for number, row in enumerate(rows):
+            vote(service, "ann", f"item-{row:03d}", "ant", f"k{number}")
+        settle(service)
+        history = service.history
+        other = LiveState(service.graph, history, len(CLASSES), alpha=state.diffusion.alpha, prior_strength=0.1)
+        with other.finding_scales():
+            deadline = time.monotonic() + 10
+            while len(other.diffusion.finder.state()["rows"]) < len(rows) and time.monotonic() < deadline:
+                time.sleep(0.01)
+        known = other.diffusion.finder.state()
+        assert sorted(known["rows"].tolist()) == sorted(other.diffusion.rank[rows].tolist())
+        np.testing.assert_array_equal(other.diffusion.finder.scales(other.diffusion.rank[rows]), expected)
+
+
+def test_a_long_group_is_written_whole_or_not_at_all(database):
+    """More rows than one statement takes; a key that was used before undoes all of them."""
+    store = Store(database)
+    store.start()
+    entries = [Entry(k, VOTE, f"k{k}", "ann", f"item-{k}", "ant", 1.0, None, 0.5, "api") for k in range(1, 151)]
+    with store.writing() as connection:
+        store.append(connection, entries)
+    again = [replace(entry, id=entry.id + 150, key=f"again-{entry.key}") for entry in entries]
+    again[-1] = replace(again[-1], key="k7")
+    with pytest.raises(TakenError), store.writing() as connection:
+        store.append(connection, again)
+    assert store.entries(limit=1000) == entries
+    store.close()

@@ -149,7 +149,7 @@ def demo_service(settings: dict[str, Any]) -> "Service":
     """Handwritten digits that ship with scikit-learn."""
     from sklearn.datasets import load_digits
 
-    from softspread.demo import LARGEST_GREY, N_COMPONENTS
+    from softspread.datasets.synthetic import DIGITS_DIMENSION, LARGEST_GREY
     from softspread.web.items import ArrayItems
     from softspread.web.layout import principal_components
     from softspread.web.service import Service
@@ -159,7 +159,7 @@ def demo_service(settings: dict[str, Any]) -> "Service":
     items = ArrayItems([f"digit-{row:04d}" for row in range(len(pixels))], pixels.reshape(-1, 8, 8))
     named = {"title": "Handwritten digits", "classes": DEMO_CLASSES}
     settings = settings | {"question": "Which digit is it?"}
-    return Service(Settings(**(named | settings)), items, principal_components(pixels, N_COMPONENTS))
+    return Service(Settings(**(named | settings)), items, principal_components(pixels, DIGITS_DIMENSION))
 
 
 def _read_gold(path: Path | None) -> tuple[tuple[str, str], ...]:

@@ -23,11 +23,11 @@ from softspread.votes import VoteTable
 from softspread.web.history import History
 from softspread.web.models import SKIP, VOTE
 from softspread.web.state import LiveState
+from softspread.web.turns import step_back
 
 LEVEL = 0.9  # of all intervals on the dashboard
 SHORTEST_PAUSE = 1.0  # seconds between two looks
-PAUSE_PER_WORK = 6.0  # and this many times as long as the look took
-HEAVY_PAUSE_PER_WORK = 12.0
+PAUSE_PER_WORK = 12.0  # and this many times as long as the look took
 CALM_SECONDS, CALM_VOTES = 1.0, 20  # heavy looks wait while more votes than this arrive in so many seconds ...
 LONGEST_WAIT = 600.0  # ... but not for ever
 PATIENCE = 30.0  # seconds that a look at hand may take when the server stops
@@ -56,7 +56,7 @@ class Analyst:
         self._ending = threading.Event()
         self._threads = [
             threading.Thread(target=self._repeat, args=work, name=f"softspread-{work[0].__name__}", daemon=True)
-            for work in ((self.look, PAUSE_PER_WORK), (self.judge, HEAVY_PAUSE_PER_WORK))
+            for work in ((self.look, False), (self.judge, True))
         ]
 
     def start(self) -> None:
@@ -72,11 +72,12 @@ class Analyst:
             if thread.is_alive():
                 thread.join(timeout=PATIENCE)
 
-    def _repeat(self, work: Callable[[], int], pause_per_work: float) -> None:
+    def _repeat(self, work: Callable[[], int], heavy: bool) -> None:
         """Do the work whenever the log has grown, with pauses in proportion to its cost."""
+        step_back()
         done_at = -1
         while not self._ending.is_set():
-            if pause_per_work == HEAVY_PAUSE_PER_WORK:
+            if heavy:
                 self._wait_for_calm()
             begin = time.monotonic()
             try:
@@ -85,7 +86,7 @@ class Analyst:
                     self._saw()
             except Exception:  # a look that fails must not end the server
                 logger.exception("the dashboard could not be brought up to date")
-            self._ending.wait(max(SHORTEST_PAUSE, pause_per_work * (time.monotonic() - begin)))
+            self._ending.wait(max(SHORTEST_PAUSE, PAUSE_PER_WORK * (time.monotonic() - begin)))
 
     def _wait_for_calm(self) -> None:
         """While many people vote, the cores are theirs."""

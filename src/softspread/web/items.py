@@ -37,6 +37,7 @@ ID_COLUMNS = ("item", "item_id", "id", "task")
 TEXT_COLUMNS = ("text", "sentence", "content", "document", "tweet", "comment")
 IMAGE_COLUMNS = ("image", "path", "file", "filename", "file_name", "image_path")
 THUMBNAIL = 96  # pixels of the longer side
+KEPT_ROWS = 10_000  # a page names the items it holds with every vote
 KEPT_THUMBNAILS = 5_000  # about 15 MB
 LONGEST_TEXT = 20_000  # characters shown
 LARGEST_PICTURE = 64 * 2**20  # bytes of a file that is sent or opened
@@ -58,12 +59,16 @@ class ItemSource:
         if max(map(len, self.ids)) > LONGEST_ITEM:
             raise InputError(f"item ids may have at most {LONGEST_ITEM} characters.")
         self._thumbnail = lru_cache(maxsize=KEPT_THUMBNAILS)(self._make_thumbnail)
+        self._row = lru_cache(maxsize=KEPT_ROWS)(self._find_row)
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def row_of(self, item: str) -> int | None:
         """The row of an id, or None."""
+        return self._row(item)
+
+    def _find_row(self, item: str) -> int | None:
         try:
             return int(self.index.get_loc(item))  # type: ignore[arg-type]  # ids are unique
         except KeyError:

@@ -16,10 +16,11 @@ from softspread.data import BoolArray, FloatArray, IntArray
 from softspread.queries import choose_items
 from softspread.spreading import Diffusion
 from softspread.web.ledger import Ledger
+from softspread.web.turns import step_back
 
-POOL = 320  # items chosen at once: about 0.1 s of work at 100,000 items
-REFILL_BELOW = 64
-STALE_SECONDS = 10.0  # a pool older than this is chosen anew where votes have come in
+POOL = 320  # items chosen at once: about 0.15 s of work at 100,000 items
+REFILL_BELOW = 160  # then more are chosen; what is left lasts while they are
+STALE_SECONDS = 10.0  # then the whole pool is chosen anew where votes have come in
 EXPIRE_SECONDS = 1.0  # leases are looked through this often: with hundreds of people it costs as much as a vote
 LOOKED_AT = 64  # items of the pool tried for one person before looking at all items
 
@@ -195,6 +196,7 @@ class Queue:
         return now - self._chosen_at > STALE_SECONDS and float(self.counts.sum()) != self._chosen_votes
 
     def _refill_forever(self) -> None:
+        step_back()
         while True:
             self._wanted.wait()
             self._wanted.clear()
@@ -203,13 +205,16 @@ class Queue:
             self.refill()
 
     def refill(self) -> None:
-        """Choose the pool anew from the live state."""
+        """Choose items from the live state: more for the pool, or all of it anew where it is old."""
         diffusion, mass = self._choosing()
         with self._lock:
+            anew = self._stale(self._clock())
             counts = self.counts.copy()
             closed: BoolArray = counts >= self._overlap
             closed[list(self._leases)] = True
             closed[self._gold] = True  # gold items come by their own share
+            if not anew:
+                closed[self._pool] = True
         size = min(POOL, int((~closed).sum()))
         rows: list[int] = []
         if size:
@@ -219,7 +224,11 @@ class Queue:
             )
             rows = [int(row) for row in picked]
         with self._lock:
-            self._pool = rows
-            self._chosen_at, self._chosen_votes = self._clock(), float(counts.sum())
+            if anew:
+                self._pool = rows
+                self._chosen_at, self._chosen_votes = self._clock(), float(counts.sum())
+            else:
+                kept = [row for row in self._pool if self.counts[row] < self._overlap and row not in self._leases]
+                self._pool = kept + rows
         if size:
             self._prepare(picked)

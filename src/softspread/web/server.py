@@ -8,6 +8,8 @@ from types import FrameType
 import uvicorn
 from fastapi import FastAPI
 
+from softspread.web.turns import take_short_turns
+
 BACKLOG = 128  # connections that may wait
 GRACE_SECONDS = 3  # for requests at hand when the server is stopped
 
@@ -37,6 +39,7 @@ def run_server(app: FastAPI, host: str, port: int, announce: Callable[[str], Non
     bound = config.bind_socket()
     bound.listen(BACKLOG)  # who follows the link before the loop runs waits a moment
     announce(address_of(bound, host))
+    take_short_turns()
     gc.freeze()  # the log and the items in memory stay: no need to look through them again and again
     _Server(config).run(sockets=[bound])
 

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +31,7 @@ from softspread.web.queue import Queue
 from softspread.web.settings import GRAPH_FILE, SNAPSHOT_FILE, Settings, SteadyClock, checked
 from softspread.web.state import LiveState
 from softspread.web.store import Entry, Store
+from softspread.web.turns import step_back
 from softspread.web.writer import Writer
 
 MAP_FILE = "map.npz"
@@ -86,10 +88,6 @@ class Service:
         self.store.start()
         try:
             self.history = History(self.items.index, self.classes)
-            self.history.take_blocks(self.store.read_log())
-            self.clock.not_before(self.history.last_time)
-            self.ledger = Ledger()
-            self.ledger.read(self.history)
             self.graph = self._graph or load_or_build(
                 settings.data_dir / GRAPH_FILE,
                 self._X,
@@ -105,7 +103,13 @@ class Service:
                 prior_strength=settings.prior_strength,
                 n_jobs=settings.n_jobs,
             )
-            self.started_from = self.state.begin(settings.data_dir / SNAPSHOT_FILE)
+            snapshot = settings.data_dir / SNAPSHOT_FILE
+            with nullcontext() if snapshot.is_file() else self.state.finding_scales():
+                self.history.take_blocks(self.store.read_log())
+            self.clock.not_before(self.history.last_time)
+            self.ledger = Ledger()
+            self.ledger.read(self.history)
+            self.started_from = self.state.begin(snapshot)
             self.queue = Queue(
                 self.history.counts(len(self.items)),
                 self.ledger,
@@ -143,6 +147,7 @@ class Service:
 
     def _keep(self) -> None:
         """Snapshots now and then, and one at the end."""
+        step_back()
         saved, pause = self.state.applied if self.started_from == "snapshot" else -1, SNAPSHOT_SECONDS
         while True:
             ending = self._stop_event.wait(pause)
@@ -160,6 +165,7 @@ class Service:
                 return
 
     def _draw_map(self) -> None:
+        step_back()
         try:
             self.map = load_or_map(self.settings.data_dir / MAP_FILE, self._X, fingerprint(self._X))
             self._changed()

@@ -3,7 +3,7 @@
     history[applied:]  ->  push (a few ms a vote)  ->  soft labels        theory: [push bound]
 
 The state is a cache of the log. A refinement runs beside new votes: everything is linear, so what the votes changed
-meanwhile is added to the refined copy, Y = Y_refined + (Y_now - Y_then), and the same for the residual R.
+meanwhile stays beside the correction, Y = Y_now + (Y_refined - Y_then), and the same for the residual R.
 """
 
 import hashlib
@@ -11,6 +11,8 @@ import logging
 import threading
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -18,20 +20,27 @@ import numpy as np
 from softspread.archive import read_archive, write_archive
 from softspread.data import AnyArray, FloatArray, IntArray
 from softspread.errors import SoftspreadError, StoreError
+from softspread.graph import knn_graph
 from softspread.graph.operator import Graph
 from softspread.intervals import wilson
 from softspread.live import SpreadState
-from softspread.queries import ALPHA_CAP, choosing_state
+from softspread.queries import ALPHA_CAP, choose_items, choosing_state
 from softspread.spreading import Diffusion, soft_labels
 from softspread.votes import VoteTable
 from softspread.web.history import History
 
 UNHURRIED = 8  # votes that may wait; with more, each gets a smaller share of the usual work of a push ...
+CALM_RATE = 30  # ... and with more votes a second than this: all pushes together take about a tenth of a core ...
 LEAST_SHARE = 0.1  # ... but at least this: a vote's own neighbourhood is reached within it
+PACE_SECONDS = 1.0  # votes a second are counted over this time
+GATHER_SECONDS = 0.015  # in a rush votes are taken in together: less work each, and the others are interrupted less
 LARGEST_STEP = 128  # votes taken in at once: soft labels must not wait for a long queue to be emptied
 MANY_SCALES = 2_000  # about a second of work
 SNAPSHOT_VERSION = 1
+FOUND_AT_ONCE = 128  # scales: about 0.04 s of work
+SHORT_PAUSE = 0.05  # seconds between two looks at what was read
 PREPARED_AT_ONCE = 16  # a vote that waits for the interpreter waits no longer than for these
+TINY = 60  # items of the graph that compiled loops are tried on; two votes each are enough for the default strategy
 KEPT_LATENCIES = 2_000
 logger = logging.getLogger(__name__)
 
@@ -59,6 +68,7 @@ class LiveState:
         self._refining = threading.Lock()  # two refinements at once would each add the other's correction
         self._news = threading.Condition()
         self._arrived: deque[tuple[int, float]] = deque()  # (entries so far, when they were written)
+        self._recent: deque[tuple[int, float]] = deque()  # the same, of the last second
         self.latencies: deque[float] = deque(maxlen=KEPT_LATENCIES)  # from written to taken in, seconds
         self._stopping = False
         self._thread = threading.Thread(target=self._follow, name="softspread-state", daemon=True)
@@ -79,6 +89,29 @@ class LiveState:
         self._thread.start()
         return done
 
+    @contextmanager
+    def finding_scales(self) -> Iterator[None]:
+        """While the log is being read, find the scales of the items met so far with a core that reading leaves free."""
+        read = threading.Event()
+        thread = threading.Thread(target=self._find_ahead, args=(read,), name="softspread-scales", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            read.set()
+            thread.join()
+
+    def _find_ahead(self, read: threading.Event) -> None:
+        seen = 0
+        while not read.wait(SHORT_PAUSE):
+            met = self._history.column("row", seen)
+            seen += len(met)
+            rows = np.unique(self.diffusion.rank[met])
+            for start in range(0, len(rows), FOUND_AT_ONCE):
+                if read.is_set():
+                    return
+                self.diffusion.finder.scales(rows[start : start + FOUND_AT_ONCE])
+
     def _find_scales(self, rows: IntArray) -> None:
         """Scales of many items with all cores, before anybody votes; live updates then keep to their one."""
         distinct = np.unique(self.diffusion.rank[rows])
@@ -89,9 +122,14 @@ class LiveState:
             self.diffusion.finder.restore(with_all.finder.state())
 
     def _warm_up(self) -> None:
-        """Compile what the first vote would wait for, on a state that is thrown away."""
+        """Compile or load what the first votes would wait for, on states that are thrown away."""
         vote = VoteTable(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.ones(1))
         SpreadState(self.diffusion, vote, self.n_classes).add(vote)
+        tiny = Diffusion(knn_graph(np.arange(float(TINY))[:, None], 2), self.diffusion.alpha, solver="cg", n_jobs=1)
+        for n_classes in {1, self.n_classes}:  # a refinement takes one column or all
+            small = SpreadState(tiny, vote, n_classes)
+            small.solve()
+        choose_items(tiny, np.ones((TINY, 2)), np.full(TINY, 2.0), TINY // 2, rng=np.random.default_rng(0))
 
     def stop(self) -> None:
         """Take in what the log holds, then end."""
@@ -105,7 +143,11 @@ class LiveState:
     def tell(self) -> None:
         """The log has grown."""
         with self._news:
-            self._arrived.append((len(self._history), time.monotonic()))
+            now = time.monotonic()
+            self._arrived.append((len(self._history), now))
+            self._recent.append((len(self._history), now))
+            while self._recent[0][1] < now - PACE_SECONDS:
+                self._recent.popleft()
             self._news.notify_all()
 
     def wait_until(self, entries: int, seconds: float) -> bool:
@@ -119,17 +161,27 @@ class LiveState:
                 self._news.wait_for(lambda: self._stopping or self.applied < len(self._history))
                 if self.applied >= len(self._history):
                     return
+            if self._rate() > CALM_RATE and not self._stopping:
+                time.sleep(GATHER_SECONDS)
             behind = len(self._history) - self.applied
             stop = self.applied + min(behind, LARGEST_STEP)
             try:
                 with self._lock:
-                    share = max(LEAST_SHARE, min(1.0, UNHURRIED / behind))
-                    self._take_in(self._history.table(self.applied, stop), share)
+                    self._take_in(self._history.table(self.applied, stop), self._share(behind))
             except (SoftspreadError, ArithmeticError, MemoryError):
                 logger.exception("a live update failed; the next refinement starts from the log")
                 with self._lock:
                     self._state.recover(self.n_classes)
             self._done(stop)
+
+    def _share(self, behind: int) -> float:
+        """How much of the usual work each of the waiting votes gets."""
+        return max(LEAST_SHARE, min(1.0, UNHURRIED / behind, CALM_RATE / max(1.0, self._rate())))
+
+    def _rate(self) -> float:
+        """Votes a second, of late."""
+        with self._news:
+            return (len(self._history) - self._recent[0][0]) / PACE_SECONDS if self._recent else 0.0
 
     def _take_in(self, new: VoteTable, share: float = 1.0) -> None:
         if len(new):
@@ -212,9 +264,9 @@ class LiveState:
         if refined:
             return copy
         copy.refine()
+        dY, dR = np.subtract(copy.Y, Y_then, out=Y_then), np.subtract(copy.R, R_then, out=R_then)
         with self._lock:
-            unchanged = len(live.votes) == len(votes)
-            live.restore({"Y": copy.Y + (live.Y - Y_then), "R": copy.R + (live.R - R_then)}, unchanged)
+            live.shift(dY, dR, len(live.votes) == len(votes))
         return copy
 
     # ------------------------------------------------------------------------------------------------------ snapshots

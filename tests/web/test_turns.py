@@ -1,0 +1,46 @@
+"""Threads that take turns."""
+
+import os
+import sys
+import threading
+
+import pytest
+
+from softspread.web.turns import STEPS_BACK, TURN_SECONDS, step_back, take_short_turns
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux knows priorities of threads")
+def test_only_the_thread_that_steps_back_does(monkeypatch):
+    """The others keep their priority."""
+    before, found = os.getpriority(os.PRIO_PROCESS, 0), []
+
+    def work():
+        step_back()
+        found.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [min(19, before + STEPS_BACK)]
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before
+
+
+def test_who_may_not_step_back_goes_on(monkeypatch):
+    """Nothing depends on it."""
+
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "setpriority", refuse, raising=False)
+    step_back()
+    assert threading.current_thread().is_alive()
+
+
+def test_turns_become_short():
+    """Python hands the interpreter on this often."""
+    before = sys.getswitchinterval()
+    try:
+        take_short_turns()
+        assert sys.getswitchinterval() == pytest.approx(TURN_SECONDS)
+    finally:
+        sys.setswitchinterval(before)
