@@ -77,17 +77,20 @@ class VoteOptions:
     ] = False
 
 
+PriorOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Predictions to start from: .npy (items x classes), a soft-label file, or 'votes': a classifier of them."
+    ),
+]
+
+
 @dataclass(frozen=True, slots=True)
 class FitOptions:
     """How votes are spread."""
 
     alpha: Annotated[str, typer.Option(help="How far votes travel, 0 to 1, or 'auto': by held-out votes.")] = "auto"
-    prior: Annotated[
-        Path | None,
-        typer.Option(
-            help="Predictions to start from: .npy (items x classes), a soft-label file, or 'votes': a classifier."
-        ),
-    ] = None
+    prior: PriorOption = None
     prior_strength: Annotated[
         str | None,
         typer.Option(help="How many votes the prior counts as, or 'auto', the default with --prior; else 1e-4."),

@@ -10,6 +10,7 @@ from softspread.cli.options import (
     GraphOptions,
     IntervalOptions,
     ItemOptions,
+    PriorOption,
     VoteOptions,
 )
 from softspread.cli.runs import Run, command, needed
@@ -109,10 +110,7 @@ def add_commands(app: typer.Typer) -> None:
         item_options: ItemOptions,
         vote_options: VoteOptions,
         graph_options: GraphOptions,
-        prior: Annotated[
-            Path | None,
-            typer.Option(help="Predictions to start from: .npy, a soft-label file, or 'votes' (a classifier of them)."),
-        ] = None,
+        prior: PriorOption = None,
         score: Annotated[str, typer.Option(help="What held-out votes are scored by: brier or log.")] = "brier",
     ) -> None:
         """Show how well each alpha predicts votes that were held out.
