@@ -10,7 +10,7 @@ from softspread import InputError, SoftspreadWarning, affinity_graph, knn_graph,
 from softspread.live import SpreadState
 from softspread.queries import (
     ALPHA_CAP,
-    ENOUGH_REPEATS,
+    ENOUGH_DIFFERENCES,
     STRATEGIES,
     WARM_UP_VOTES,
     _gain,
@@ -112,9 +112,23 @@ def test_the_default_repeats_now_and_then(graph):
     picks = np.concatenate([choose_items(diffusion, mass, counts, 20, "uncertainty", rng) for _ in range(30)])
     share = counts[picks].mean()
     assert abs(share - 0.25) < 4 * np.sqrt(0.25 * 0.75 / len(picks))
-    many = counts * (1 + ENOUGH_REPEATS)
+    many = counts * (1 + ENOUGH_DIFFERENCES)
     picks = np.concatenate([choose_items(diffusion, mass, many, 20, "uncertainty", rng) for _ in range(30)])
     assert abs((many[picks] > 0).mean() - 0.1) < 4 * np.sqrt(0.1 * 0.9 / len(picks))
+
+
+def test_repeats_go_where_votes_may_differ(graph):
+    """Most items have two votes, half of these differing ones: best of three, 7 of 8 repeats go to these."""
+    diffusion = Diffusion(graph, 0.9, n_jobs=1)
+    torn = np.arange(N) % 2 == 0
+    mass, counts = np.zeros((N, 2)), np.full(N, 2.0)
+    mass[:, 0], mass[torn] = 2.0, (1.0, 1.0)
+    counts[::3] = 1.0  # a pick with two votes is a repeat
+    rng = np.random.default_rng(0)
+    picks = np.concatenate([choose_items(diffusion, mass, counts, 20, "uncertainty", rng) for _ in range(30)])
+    again = picks[counts[picks] == 2]
+    assert len(again) > 20
+    assert torn[again].mean() > 0.75
 
 
 def test_least_evidence_takes_the_lowest(scene):

@@ -25,7 +25,7 @@ from softspread.tuning import (
     tune,
 )
 from softspread.tuning.graphs import Graphs
-from softspread.tuning.scores import LOG_FLOOR, NOISE_GUESS, BrierScore, log_scores, pooled_noise
+from softspread.tuning.scores import LEAST_ERROR, LOG_FLOOR, SHARE_BELIEF, SHARES, BrierScore, find_noise, log_scores
 from softspread.votes import VoteTable
 
 ALPHA = 0.9
@@ -248,10 +248,16 @@ def test_the_brier_score_is_that_of_refits_without_the_items_votes(rng, cloud, k
         cast_here = np.repeat(np.eye(3), counts[row].astype(int), axis=0)
         loss[place] = ((q - cast_here) ** 2).sum(axis=1).mean()
         own_weight[place] = counts[row].sum() / (counts[row].sum() + mass[row].sum() + kappa)
-    v, n_own = pooled_noise(own, loss), counts[own.voted].sum(axis=1)
-    with_own = (1 - own_weight) ** 2 * (loss - v) + own_weight**2 * v / n_own + v
-    share = len(own.voted) / 60
-    assert_allclose(judge.scored("only").means[0], np.mean((1 - share) * loss + share * with_own), atol=1e-7)
+    noise, n_own, share, errors = find_noise(own, loss), counts[own.voted].sum(axis=1), len(own.voted) / 60, []
+    for part in SHARES:
+        v = noise.settled + part * noise.open
+        with_own = (1 - own_weight) ** 2 * (loss - v) + own_weight**2 * v / n_own
+        errors.append(np.mean((1 - share) * (loss - v) + share * with_own))
+    positive = np.maximum(errors, LEAST_ERROR * np.mean(loss))
+    expected = np.prod(positive**noise.chances) + np.mean(noise.expected)
+    scored = judge.scored("only")
+    assert_allclose(scored.means[0], expected, atol=1e-7)
+    assert_allclose(scored.parts.sum(), expected, atol=1e-7)
 
 
 def test_the_brier_score_of_further_votes_is_right_on_average(rng, cloud):
@@ -276,13 +282,26 @@ def test_the_brier_score_of_further_votes_is_right_on_average(rng, cloud):
 
 
 def test_the_noise_of_many_votes_is_how_often_two_of_them_differ():
-    """With many votes an item's own estimate rules; without repeats it is a fixed share of the loss, never more."""
+    """With many votes an item's own estimate rules; without repeats the noise is a share of the loss, never more."""
     many = own_votes(table([0, 0], [0, 1], [600.0, 400.0]), 2)
-    assert_allclose(pooled_noise(many, np.array([0.5])), 0.48, atol=1e-3)
-    single = own_votes(table([0, 1], [0, 1]), 2)
-    assert_allclose(pooled_noise(single, np.array([0.5, 0.1])), NOISE_GUESS * np.array([0.5, 0.1]))
+    assert_allclose(find_noise(many, np.array([0.5])).expected, 0.48, atol=1e-3)
+    single = find_noise(own_votes(table([0, 1], [0, 1]), 2), np.array([0.5, 0.1]))
+    mean = SHARE_BELIEF / (SHARE_BELIEF + 1)  # of a share with density s^(belief - 1) on [0, 1]
+    assert_allclose(single.expected, mean * np.array([0.5, 0.1]), rtol=0.02)
     differing = own_votes(table([0, 0, 1], [0, 1, 1]), 2)
-    assert pooled_noise(differing, np.array([0.1, 0.1]))[1] <= 0.1
+    assert find_noise(differing, np.array([0.1, 0.1])).expected[1] <= 0.1
+
+
+@pytest.mark.parametrize("agreeing", [0, 10, 40])
+def test_more_repeats_leave_fewer_shares_possible(agreeing):
+    """40 repeats on items of loss 1/2: all differ, ten or all agree; the likely share is what they say."""
+    rows = np.repeat(np.arange(40), 2)
+    votes = table(rows, np.arange(80) % 2 * (rows >= agreeing))
+    noise = find_noise(own_votes(votes, 2), np.full(40, 0.5))
+    assert_allclose(noise.chances.sum(), 1.0)
+    assert noise.chances @ SHARES == pytest.approx(np.clip((40 - agreeing) / 20, SHARES[0], SHARES[-1]), abs=0.1)
+    few = find_noise(own_votes(table(rows[-8:], votes.columns[-8:]), 2), np.full(4, 0.5))
+    assert noise.chances.max() > few.chances.max()
 
 
 def test_scores_are_finite_where_a_class_has_no_probability(cloud):

@@ -6,8 +6,9 @@
 
 The default draws five random items among those with the fewest votes, takes the best of them by ``gain`` or
 ``local``: a coin decides. It adds the profile to the evidence at once, so that the next pick goes elsewhere. Now and
-then an already voted item comes back: leave-one-vote-out needs items with two votes. Work per pick is a handful of
-local pushes, however many items there are; a call makes a few passes over the items.
+then an already voted item comes back, the most ambiguous of three: choosing alpha needs items with two votes, best such
+where two votes may differ. Work per pick is a handful of local pushes, however many items there are; a call makes a
+few passes over the items.
 """
 
 import heapq
@@ -27,8 +28,10 @@ ALPHA_CAP = 0.95  # votes that travel farther make all items look equally well c
 SMOOTHING = 0.3  # s: pseudo-votes over the classes before ambiguity is read off, so that one vote is not certainty
 CANDIDATES = 5  # best of few keeps the picks close to a uniform sample; more gain on some data and lose on others
 LOCAL_OFFSET = 0.1  # keeps v / N^2 finite where nothing has arrived
+REPEAT_CANDIDATES = 3  # repeats go where votes may differ; more of it piles votes onto votes that surprised
 MOST_REPEATS = 0.1  # largest share of picks that go to an already voted item ...
-EAGER_REPEATS, ENOUGH_REPEATS = 0.25, 250  # ... but this until so many: fewer leave the choice of alpha to chance
+EAGER_REPEATS = 0.25  # ... but this until repeats are informative enough; fewer leave the choice of alpha to chance
+ENOUGH_DIFFERENCES = 20.0  # enough: so many of the repeats are expected to differ from their item's other votes
 WARM_UP_VOTES = 50  # below, ambiguity is mostly noise: the default picks at random among items with the fewest votes
 PUSH_FLOOR = 1e-3  # profiles for choosing are cut here; a test holds their ranking to that of exact ones
 SHORTLIST = 20  # per pick, how many items the greedy strategies keep in view
@@ -262,14 +265,14 @@ def _best_of_few(share_of_gain: float) -> Callable[[_Scene, int], list[int]]:
             return _balanced(scene, size)
         fewest = _FewestVotes(scene)
         voted = _Pool(np.flatnonzero(scene.open & (scene.counts > 0)), scene)
-        n_repeats = scene.n_votes - float(np.count_nonzero(scene.counts))
-        most = EAGER_REPEATS if n_repeats < ENOUGH_REPEATS else MOST_REPEATS
-        repeats = min(most, scene.n_votes / (2 * scene.n))
         v = scene.ambiguity()
+        differences = float(np.maximum(scene.counts - 1, 0) @ v)
+        most = EAGER_REPEATS if differences < ENOUGH_DIFFERENCES else MOST_REPEATS
+        repeats = min(most, scene.n_votes / (2 * scene.n))
         picked: list[int] = []
         while len(picked) < size:
-            if scene.rng.random() < repeats and len(again := voted.draw(1)):
-                picked.append(scene.take(int(again[0])))
+            if scene.rng.random() < repeats and len(again := voted.draw(REPEAT_CANDIDATES)):
+                picked.append(scene.take(int(again[int(np.argmax(v[again]))])))
                 continue
             candidates = fewest.draw(CANDIDATES)
             if scene.rng.random() < share_of_gain:

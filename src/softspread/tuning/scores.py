@@ -4,7 +4,8 @@
     with its own votes:  p_hat = (1 - w) q + w mean(y),   E |p_hat - p|^2 = (1 - w)^2 (L - v) + w^2 v / (votes)
 
 theory: [score]. L needs no second vote and is known well. v does, but one number is enough: the share of L that is
-noise, learned from items with several votes. Without any, a share between the extremes is assumed.
+noise, learned from items with several votes. What these leave open stays open: a setting is judged by the geometric
+mean of its error over all shares that are still possible, so that a small error is not given away for a large one.
 """
 
 from collections.abc import Hashable, Sequence
@@ -22,8 +23,9 @@ SCORES = ("brier", "log")
 LIKELIHOOD = {"brier": 2.0, "log": 1.0}  # per unit of score; Brier read as a Gaussian log-likelihood of spread 1/2
 LOG_FLOOR = 1e-6  # one impossible vote must not decide the mean log score
 BLOCK_ENTRIES = 4_000_000  # held-out masses in memory at once: 32 MB an array
-NOISE_GUESS = 0.6  # share of L that is noise before repeats are seen; human votes had .25 to .76, see docs/tuning.md
-GUESS_DIFFERENCES = 1.0  # the guess weighs as much as one pair of votes that differ
+SHARES: FloatArray = (np.arange(50) + 0.5) / 50  # of L that may be noise; neither predictions nor votes are perfect
+SHARE_BELIEF = 1.2  # before repeats are seen a share s is likely as s^(1.2 - 1): nearly alike, see docs/tuning.md
+LEAST_ERROR = 1e-3  # of L: errors below are not told apart, and have a logarithm
 POOLED_VOTES = 2.0  # an item's own estimate of its noise counts one per repeat, the estimate from all items this much
 
 
@@ -93,12 +95,12 @@ class BrierScore:
         self._sums: dict[Hashable, _Sums] = {}
         self._scored: dict[Hashable, Scored] = {}
         self._lowest = np.inf
-        self.noise = np.zeros(len(total))  # (v,)  v of each item
+        self.noise = VoteNoise(np.zeros(len(total)), np.zeros(len(total)), np.full(len(SHARES), 1 / len(SHARES)))
 
     @property
     def vote_noise(self) -> float:
         """Mean v: for whole votes, how often two votes on the same item differ."""
-        return float(self.weights @ self.noise)
+        return float(self.weights @ self.noise.expected)
 
     def add(self, key: Hashable, spread: Mass) -> None:
         """Take in a setting; the best prediction so far is the one that the noise of votes is read off from."""
@@ -113,7 +115,7 @@ class BrierScore:
         best = int(np.argmin(means))
         if means[best] < self._lowest:
             self._lowest = means[best]
-            self.noise = pooled_noise(self._votes, losses[best])
+            self.noise = find_noise(self._votes, losses[best])
             self._scored.clear()
 
     def scored(self, key: Hashable) -> Scored:
@@ -127,8 +129,17 @@ class BrierScore:
         """What each item adds to the score: as an item without votes, and as one with its own."""
         loss, v, c = self._loss(sums, kappa), self.noise, self._voted_share
         w = sums.own / (sums.own + sums.evidence + kappa)
-        with_own = (1 - w) ** 2 * (loss - v) + w**2 * v * self._votes.concentration + v
-        return np.asarray(self.weights * ((1 - c) * loss + c * with_own))
+        of_loss = 1 - c + c * (1 - w) ** 2  # error = of_loss (loss - v) + of_noise v, with v = settled + share open
+        of_noise = c * w**2 * self._votes.concentration
+        start = self.weights * (of_loss * (loss - v.settled) + of_noise * v.settled)
+        slope = self.weights * (of_noise - of_loss) * v.open
+        least = max(LEAST_ERROR * self._lowest, float(np.finfo(np.float64).tiny))
+        errors = np.maximum(start.sum() + SHARES * slope.sum(), least)
+        mean = float(np.exp(v.chances @ np.log(errors)))  # geometric, over the possible shares
+        stake = mean * v.chances / errors  # how much each share matters; sums to 1 where the share is known
+        parts = stake.sum() * start + (stake @ SHARES) * slope
+        parts += self.weights * (mean - parts.sum())  # nothing but where an error was below the least
+        return np.asarray(parts + self.weights * v.expected)
 
     def _loss(self, sums: _Sums, kappa: float) -> FloatArray:
         """Mean |q - y|^2 over an item's own votes y, where q has seen none of them."""
@@ -141,8 +152,25 @@ class BrierScore:
         return np.asarray(np.maximum(self._votes.squares - 2 * q_hit + q_squares, 0.0))  # rounding may leave -1e-16
 
 
-def pooled_noise(own: OwnVotes, loss: FloatArray) -> FloatArray:
-    """Noise v of each voted item, (v,): its own estimate where it has several votes, drawn towards a share of its loss.
+@dataclass(frozen=True, slots=True, eq=False)
+class VoteNoise:
+    """v of each voted item: settled + share * open, where the share is one of SHARES with these chances."""
+
+    settled: FloatArray  # (v,)  what an item's own votes say
+    open: FloatArray  # (v,)  times the common share
+    chances: FloatArray  # (len(SHARES),)  sum 1
+
+    @property
+    def expected(self) -> FloatArray:
+        """(v,) mean over the shares."""
+        return np.asarray(self.settled + float(self.chances @ SHARES) * self.open)
+
+
+def find_noise(own: OwnVotes, loss: FloatArray) -> VoteNoise:
+    """Noise of each voted item: its own estimate where it has several votes, drawn towards a share of its loss.
+
+    Differences among repeated votes are counted as rare events: seen d times where a share of 1 would show e, they make
+    a share s likely as s^d exp(-s e).
 
     Parameters
     ----------
@@ -154,8 +182,10 @@ def pooled_noise(own: OwnVotes, loss: FloatArray) -> FloatArray:
     several = repeats > 0
     v = np.where(several, spread / np.where(several, 1 - own.concentration, 1.0), 0.0)  # unbiased
     differences, expected = float(repeats @ v), float(repeats @ loss)
-    share = min(1.0, (differences + GUESS_DIFFERENCES) / (expected + GUESS_DIFFERENCES / NOISE_GUESS))
-    return np.asarray((repeats * v + POOLED_VOTES * share * loss) / (repeats + POOLED_VOTES))
+    likely = (SHARE_BELIEF - 1 + differences) * np.log(SHARES) - SHARES * expected
+    chances = np.exp(likely - likely.max())
+    pooled = repeats + POOLED_VOTES
+    return VoteNoise(repeats * v / pooled, POOLED_VOTES * loss / pooled, chances / chances.sum())
 
 
 def _dot(left: FloatArray, right: FloatArray) -> FloatArray:
