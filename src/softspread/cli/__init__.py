@@ -5,6 +5,8 @@
 Everything heavy is imported inside the commands, so that ``--help`` answers at once.
 """
 
+import atexit
+import gc
 from typing import Annotated
 
 import typer
@@ -17,6 +19,8 @@ from softspread.reproduce import command as reproduction
 from softspread.web import command as web
 
 __all__ = ["app", "explain", "explains_errors", "main"]
+
+MANY_OBJECTS = 100_000  # new ones before Python looks for cycles: loading libraries makes as many that all stay
 
 app = typer.Typer(
     name="softspread",
@@ -56,5 +60,7 @@ for other in (embedding, web, reproduction):  # light modules of larger parts
 
 def main() -> None:
     """Entry point of the command ``softspread``."""
+    gc.set_threshold(MANY_OBJECTS)
+    atexit.register(gc.freeze)  # nothing left at the end is worth a search for cycles: half a second
     load_late("scipy.stats")  # half of the time that loading scikit-learn takes, for one function that we never call
     app()
