@@ -304,7 +304,7 @@ def authors_rows(frames: Frames) -> Iterator[Finding]:
             yield Finding(
                 experiment,
                 "two_moons",
-                f"at least {ROWS_WITHIN:.0%} of the rows lie within one of the authors' standard deviations of the mean",
+                f"at least {ROWS_WITHIN:.0%} of the rows are within a standard deviation of the authors' mean",
                 inside >= ROWS_WITHIN * (inside + len(outside)),
                 number,
             )
