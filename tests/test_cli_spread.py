@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from softspread import ProbabilisticLabelSpreading, Votes, classifier_prior, cli
+from softspread import ProbabilisticLabelSpreading, Votes, better_of, classifier_prior, cli
 from softspread.files import read_soft_labels
 
 ENVIRONMENT = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
@@ -354,13 +354,36 @@ def test_warnings_of_the_library_are_lines_not_tracebacks(folder):
 
 
 def test_a_classifier_of_the_votes_can_be_the_prior(folder):
-    """``--prior votes`` looks for no file; its strength is chosen by held-out votes, as the library would."""
+    """``--prior votes`` looks for no file; it is used where held-out votes gain by it, as the library would."""
     assert run("spread", *FILES, "-o", "plain.parquet", "-q").output == ""
     assert run("spread", *FILES, "-o", "helped.parquet", "-q", "--prior", "votes").output == ""
     plain, helped = (read_soft_labels(f"{name}.parquet") for name in ("plain", "helped"))
     assert plain.metadata["parameters"]["prior_strength"] == 1e-4
     data, votes = np.load(folder / "X.npz"), Votes.from_frame(pd.read_csv(folder / "votes.csv"))
     prior = classifier_prior(data["embeddings"], votes, item_ids=data["ids"], classes=["cat", "dog"], random_state=0)
-    est = fitted(folder, alpha="auto", prior=prior, prior_strength="auto")
+    auto = {"alpha": "auto", "prior_strength": "auto"}
+    est = better_of(fitted(folder, **auto), fitted(folder, **auto, prior=prior))
+    assert helped.metadata["parameters"]["prior"] is (est.prior is not None)
     assert helped.metadata["parameters"]["prior_strength"] == est.prior_strength_
     np.testing.assert_allclose(helped.p, est.predict_proba(), atol=1e-6)
+
+
+def test_a_classifier_that_does_not_help_is_left_out(folder):
+    """No line parts a ring from its middle; the run says so. A strength given as a number is obeyed all the same."""
+    rng = np.random.default_rng(1)
+    angle, inside = rng.uniform(0, 2 * np.pi, N), np.arange(N) % 2 == 0
+    X = (np.where(inside, 0.3, 2.0) + 0.1 * rng.normal(size=N))[:, None] * np.column_stack(
+        [np.cos(angle), np.sin(angle)]
+    )
+    np.save("ring.npy", X)
+    rows = rng.integers(N, size=300)
+    pd.DataFrame({"item": rows, "label": np.where(inside[rows], "in", "out")}).to_csv("ring.csv", index=False)
+    ring = ("-e", "ring.npy", "-v", "ring.csv", "-o", "s.parquet", "--prior", "votes")
+    result = run("spread", *ring)
+    assert result.exit_code == 0, result.output
+    assert "the classifier of the votes is left out" in result.stderr
+    assert read_soft_labels("s.parquet").metadata["parameters"]["prior"] is False
+    result = run("spread", *ring, "--prior-strength", 2)
+    assert "left out" not in result.stderr
+    parameters = read_soft_labels("s.parquet").metadata["parameters"]
+    assert (parameters["prior"], parameters["prior_strength"]) == (True, 2.0)

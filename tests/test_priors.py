@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from softspread import InputError, ProbabilisticLabelSpreading, Votes, classifier_prior
+from softspread import InputError, ProbabilisticLabelSpreading, Votes, better_of, classifier_prior
 from softspread.metrics import rmse
 
 
@@ -55,8 +55,37 @@ def test_where_a_plane_parts_the_classes_the_prior_helps():
     prior = classifier_prior(X, votes, random_state=0)
     auto = {"alpha": "auto", "n_neighbors": 10, "prior_strength": "auto"}
     plain, helped = (ProbabilisticLabelSpreading(**auto, prior=given).fit(X, votes) for given in (None, prior))
-    assert helped.tuning_.best.score < plain.tuning_.best.score
+    assert better_of(plain, helped) is helped
     assert rmse(truth, helped.predict_proba()) < rmse(truth, plain.predict_proba())
+
+
+def test_a_prior_that_does_not_help_is_left_out():
+    """Shuffled predictions foretell no vote."""
+    X, votes = line_votes(200)
+    shuffled = np.random.default_rng(0).permutation(classifier_prior(X, votes, random_state=0))
+    auto = {"alpha": "auto", "n_neighbors": 10, "prior_strength": "auto"}
+    plain, helped = (ProbabilisticLabelSpreading(**auto, prior=given).fit(X, votes) for given in (None, shuffled))
+    assert better_of(plain, helped) is plain
+
+
+def test_fits_without_a_score_are_not_compared():
+    """A score comes only with a choice."""
+    X, votes = line_votes(200)
+    chosen = ProbabilisticLabelSpreading(alpha="auto", n_neighbors=10).fit(X, votes)
+    given = ProbabilisticLabelSpreading(alpha=0.5, n_neighbors=10).fit(X, votes)
+    for pair in ((chosen, given), (given, chosen)):
+        with pytest.raises(InputError, match="auto"):
+            better_of(*pair)
+
+
+def test_with_too_few_votes_for_a_score_the_prior_stays_out():
+    """One vote leaves none to hold out against."""
+    X, votes = line_votes(1)
+    auto = {"alpha": "auto", "n_neighbors": 10, "prior_strength": "auto"}
+    prior = classifier_prior(X, votes, random_state=0)
+    plain, helped = (ProbabilisticLabelSpreading(**auto, prior=given).fit(X, votes) for given in (None, prior))
+    assert np.isnan(helped.tuning_.best.score)
+    assert better_of(plain, helped) is plain
 
 
 def test_wrong_folds_and_votes_are_refused():

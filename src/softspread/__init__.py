@@ -29,6 +29,7 @@ _HOMES = {
     "plan": "guarantees",
     "tune": "tuning",
     "classifier_prior": "priors",
+    "better_of": "priors",
     "uncertainty_split": "intervals",
     "SoftspreadError": "errors",
     "InputError": "errors",
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from softspread.graph import knn_graph as knn_graph
     from softspread.guarantees import plan as plan
     from softspread.intervals import uncertainty_split as uncertainty_split
+    from softspread.priors import better_of as better_of
     from softspread.priors import classifier_prior as classifier_prior
     from softspread.storage import load as load
     from softspread.storage import save as save

@@ -135,7 +135,7 @@ def tell_cost(run: Run, items: ItemOptions, votes: VoteOptions, graph: GraphOpti
     classes = read_classes(votes.classes) or sorted({str(label) for label in file.labels.tolist()})
     named = set() if file.annotators is None else {name for name in file.annotators.tolist() if name is not None}
     k = auto_or_number("n-neighbors", graph.n_neighbors, int)
-    tunes = "auto" in (fit.alpha, graph.n_neighbors, fit.prior_strength)
+    tunes = "auto" in (fit.alpha, graph.n_neighbors, fit.strength)
     cost = estimate_cost(
         shape.n_items,
         shape.n_dimensions,

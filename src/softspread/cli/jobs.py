@@ -35,7 +35,6 @@ from softspread.graph import Graph, knn_graph
 from softspread.workspace import hash_file, hash_values
 
 CACHE_VERSION = 1  # raise when the same inputs and options no longer give the same entry
-USUAL_STRENGTH = "1e-4"  # breaks ties
 PRIOR_OF_VOTES = "votes"  # in place of a file
 MANY_ITEMS = 50_000  # from here on a step takes long enough for a bar
 Made = TypeVar("Made")
@@ -240,6 +239,8 @@ def fit(
             )
             est = _remembered(run, "fit", key, _load_fit, make, _store_fit)
         tell(f"alpha {est.alpha_:g}{' (chosen)' if est.tuning_ is not None else ''}")
+    if options.prior is not None and est.prior is None:
+        run.note("the classifier of the votes is left out: held-out votes are foretold better without it")
     if run.workspace is not None and run.workspace.reused:
         run.note(f"reused from {run.workspace.folder}: {', '.join(run.workspace.reused)}")
     return Job(est, items, votes, file)
@@ -262,16 +263,13 @@ def _load_fit(path: Path) -> ProbabilisticLabelSpreading:
 
 def fit_settings(options: FitOptions, graph: GraphOptions) -> dict[str, Any]:
     """Parameters of the estimator."""
-    strength = options.prior_strength
-    if strength is None:
-        strength = USUAL_STRENGTH if options.prior is None else "auto"
     return {
         "alpha": auto_or_number("alpha", options.alpha, float),
         "n_neighbors": auto_or_number("n-neighbors", graph.n_neighbors, int),
         "bandwidth": graph.bandwidth
         if graph.bandwidth in ("kth", "mean")
         else number("bandwidth", graph.bandwidth, float),
-        "prior_strength": auto_or_number("prior-strength", strength, float),
+        "prior_strength": auto_or_number("prior-strength", options.strength, float),
         "annotator_model": options.annotator_model,
         "index": graph.index,
         "n_jobs": graph.threads,
@@ -281,15 +279,24 @@ def fit_settings(options: FitOptions, graph: GraphOptions) -> dict[str, Any]:
 def _fitting(
     run: Run, items: Items, votes: MatchedVotes, settings: dict[str, Any], prior: Path | None
 ) -> Callable[[], ProbabilisticLabelSpreading]:
-    def make() -> ProbabilisticLabelSpreading:
+    def fit_with(table: AnyArray | None) -> ProbabilisticLabelSpreading:
         est = ProbabilisticLabelSpreading(
             **settings,
-            prior=None if prior is None else make_prior(run, prior, items, votes),
+            prior=table,
             random_state=run.common.seed,
             verbose=run.shows_bars and items.n_items >= MANY_ITEMS,
         )
-        est.fit(items.X, votes.votes, item_ids=items.item_ids, classes=votes.classes)
-        return est
+        return est.fit(items.X, votes.votes, item_ids=items.item_ids, classes=votes.classes)
+
+    def make() -> ProbabilisticLabelSpreading:
+        if prior is None:
+            return fit_with(None)
+        helped = fit_with(make_prior(run, prior, items, votes))
+        if not _of_votes(prior) or settings["prior_strength"] != "auto":
+            return helped
+        from softspread.priors import better_of
+
+        return better_of(fit_with(None), helped)
 
     return make
 
@@ -383,6 +390,7 @@ def facts_of(job: Job) -> dict[str, Any]:
             "alpha": est.alpha_,
             "n_neighbors": est.n_neighbors_,
             "bandwidth": est.bandwidth,
+            "prior": est.prior is not None,
             "prior_strength": est.prior_strength_,
             "annotator_model": est.annotator_model,
             "scaling": est.scaling,

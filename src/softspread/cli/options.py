@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+USUAL_STRENGTH = "1e-4"  # breaks ties
+
 
 @dataclass(frozen=True, slots=True)
 class CommonOptions:
@@ -96,6 +98,13 @@ class FitOptions:
         typer.Option(help="How many votes the prior counts as, or 'auto', the default with --prior; else 1e-4."),
     ] = None
     annotator_model: Annotated[str, typer.Option(help="auto, none, consistency or confusion.")] = "auto"
+
+    @property
+    def strength(self) -> str:
+        """The prior's strength as given, else what is usual with and without a prior."""
+        if self.prior_strength is not None:
+            return self.prior_strength
+        return USUAL_STRENGTH if self.prior is None else "auto"
 
 
 @dataclass(frozen=True, slots=True)

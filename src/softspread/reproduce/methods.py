@@ -17,7 +17,7 @@ from softspread.datasets.core import Dataset, LackingError
 from softspread.errors import InputError
 from softspread.estimators import ProbabilisticLabelSpreading
 from softspread.graph import Graph, knn_graph
-from softspread.priors import classifier_prior
+from softspread.priors import better_of, classifier_prior
 from softspread.reproduce import competitors
 from softspread.tuning import tune
 from softspread.votes import Votes
@@ -126,7 +126,7 @@ def spread(
     if prior == "model":
         estimator = fit(_model_predictions(task), AUTO)
     elif prior == "votes":
-        estimator = _better_of(fit(None, prior_strength), fit(_prior_of_votes(task), AUTO))
+        estimator = better_of(fit(None, AUTO), fit(_prior_of_votes(task), AUTO))
     else:
         estimator = fit(None, prior_strength)
     if alpha == AUTO:
@@ -142,12 +142,6 @@ def spread(
 
 def _prior_of_votes(task: Task) -> FloatArray:
     return classifier_prior(task.X, task.votes, classes=task.data.classes, random_state=task.seed)
-
-
-def _better_of(plain: ProbabilisticLabelSpreading, helped: ProbabilisticLabelSpreading) -> ProbabilisticLabelSpreading:
-    """With or without the prior: the lower score of held-out votes; without where votes are too few to choose."""
-    scores = [np.nan if one.tuning_ is None else one.tuning_.best.score for one in (plain, helped)]
-    return helped if scores[1] < scores[0] else plain
 
 
 def _model_predictions(task: Task) -> FloatArray:

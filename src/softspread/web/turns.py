@@ -21,6 +21,6 @@ def take_short_turns() -> None:
 def step_back() -> None:
     """Let the calling thread go after the others of this machine; only Linux knows priorities of threads."""
     if sys.platform == "linux":
-        with suppress(OSError):  # not allowed here: nothing depends on it
+        with suppress(PermissionError):  # not allowed here: nothing depends on it
             thread = threading.get_native_id()
             os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + STEPS_BACK)
