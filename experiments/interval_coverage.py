@@ -3,18 +3,18 @@
     python experiments/interval_coverage.py [--data FOLDER] [--only NAME ...] [--draws N] [--budget B]
 
 For each dataset and budget: draws of votes, uniformly with replacement (the sine curve has a region with few votes),
-alpha by the leave-one-vote-out Brier score (sine curve: 0.99, as in the paper), then per method and level the share of
+fitted as a user would, alpha="auto" (sine curve: 0.99, as in the paper), then per method and level the share of
 entries (item and class) that lie in their interval, the same for entries with a true probability above 0.05, and the
 mean width; for the level 0.9 also the coverage in each decile of evidence, and that of entries that are truly
 0. Means over the draws, and for the calibrated interval the lowest and highest draw. Prints Markdown. Several classes:
-one to three minutes for each case on a quiet core.
+one to five minutes for each case on a quiet core.
 """
 
 import argparse
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,21 +22,13 @@ from sklearn.datasets import make_moons
 from sklearn.model_selection import cross_val_predict
 from sklearn.neural_network import MLPClassifier
 
-from softspread import knn_graph
-from softspread.calibration import ALPHAS, EXACT_ALPHA, calibrated, fit_calibrated
+from softspread import ProbabilisticLabelSpreading, SoftspreadWarning, Votes, knn_graph
 from softspread.data import FloatArray, IntArray
-from softspread.errors import SoftspreadWarning
-from softspread.graph.operator import Graph
-from softspread.intervals import estimate_lipschitz, hoeffding, sums_of_squares, wilson
-from softspread.spreading import Diffusion, soft_labels
-from softspread.votes import VoteTable
+from softspread.intervals import wilson
 
 LEVELS = (0.5, 0.9, 0.95, 0.99)
 METHODS = ("wilson", "wilson, not snapped", "wilson_floor", "hoeffding, no bias", "hoeffding", "calibrated")
 NOTICEABLE = 0.05  # entries above: most others are 0, and any interval that starts at 0 covers them
-PRIOR_STRENGTH = 1e-4
-SOLVE_TOL = 1e-7
-SMALL = 2000  # items; above, alphas beyond 0.95 are not tried: their scales take minutes (mnist would gain by 0.99)
 DEFAULT_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 
 
@@ -49,44 +41,12 @@ class Case:
     truth: FloatArray
     budgets: tuple[float, ...]
     draws: int
-    alpha: float | None = None  # None = by leave-one-vote-out
+    alpha: float | str = "auto"
     chances: FloatArray | None = None  # (n,)  how likely a vote falls on an item, uniform if None
     second_votes: int = 0  # votes set aside for items that have one already
 
 
-class Spreader:
-    """Diffusions of one graph, kept over all draws."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-        self.at = {alpha: Diffusion(graph, alpha, scaling="source", n_jobs=1) for alpha in ALPHAS}
-        self.choices = [alpha for alpha in ALPHAS if graph.n_items <= SMALL or alpha <= EXACT_ALPHA]
-
-    def mass(self, alpha: float, votes: VoteTable, n_classes: int) -> FloatArray:
-        diffusion = self.at[alpha]
-        rows = diffusion.rank[votes.rows]
-        B = np.zeros((self.graph.n_items, n_classes))
-        np.add.at(B, (rows, votes.columns), diffusion.sources(rows, votes.weights))
-        inner = np.maximum(diffusion.mass(diffusion.solve(B, SOLVE_TOL).X), 0.0)
-        return np.asarray(self.graph.to_user_order(inner))
-
-    def choose(self, votes: VoteTable, n_classes: int) -> tuple[float, FloatArray]:
-        """The alpha with the best leave-one-vote-out Brier score, and its mass."""
-        best: tuple[float, float, FloatArray] | None = None
-        for alpha in self.choices:
-            mass = self.mass(alpha, votes, n_classes)
-            held_out = mass[votes.rows]
-            held_out[np.arange(len(votes)), votes.columns] -= 1.0
-            chances = soft_labels(held_out, np.full(n_classes, 1 / n_classes), PRIOR_STRENGTH)
-            hit = chances[np.arange(len(votes)), votes.columns]
-            score = float(((chances**2).sum(axis=1) - 2 * hit + 1).mean())
-            if best is None or score < best[0]:
-                best = (score, alpha, mass)
-        assert best is not None
-        return best[1], best[2]
-
-
-def draw_votes(case: Case, budget: float, rng: np.random.Generator) -> VoteTable:
+def draw_votes(case: Case, budget: float, rng: np.random.Generator) -> Votes:
     """Items with replacement, classes from the true soft labels."""
     n, n_classes = case.truth.shape
     chances = None if case.chances is None else case.chances / case.chances.sum()
@@ -95,29 +55,16 @@ def draw_votes(case: Case, budget: float, rng: np.random.Generator) -> VoteTable
         rows = np.concatenate([rows, rng.choice(np.unique(rows), case.second_votes, replace=False)])
     steps = case.truth[rows].cumsum(axis=1)
     columns = np.minimum((rng.random((len(rows), 1)) > steps).sum(axis=1), n_classes - 1)
-    return VoteTable(rows.astype(np.int64), columns.astype(np.int64), np.ones(len(rows)))
+    return Votes.from_pairs(rows, columns, classes=range(n_classes))
 
 
-def all_intervals(
-    spreader: Spreader, alpha: float, votes: VoteTable, mass: FloatArray
-) -> tuple[FloatArray, Callable[[str, float], tuple[FloatArray, FloatArray]]]:
-    """Soft labels, and a function that gives the interval of a method at a level."""
-    n_classes = mass.shape[1]
-    p = soft_labels(mass, np.full(n_classes, 1 / n_classes), PRIOR_STRENGTH)
-    diffusion = spreader.at[alpha]
-    lipschitz = estimate_lipschitz(spreader.graph, p, mass.sum(axis=1))
-    biased = sums_of_squares(diffusion, votes, mass, lipschitz=lipschitz)
-    plain = replace(biased, bias=np.zeros(len(mass)), lipschitz=0.0)
-    fit = fit_calibrated(diffusion, votes, mass, sums=plain, diffusions=spreader.at)
-
-    def interval(method: str, level: float) -> tuple[FloatArray, FloatArray]:
-        if method.startswith("wilson"):
-            return wilson(mass, level, rounded=method == "wilson_floor", snapped="not snapped" not in method)
-        if method == "calibrated":
-            return calibrated(fit, p, level)
-        return hoeffding(p, mass, plain if "no bias" in method else biased, level)
-
-    return p, interval
+def interval(est: ProbabilisticLabelSpreading, method: str, level: float) -> tuple[FloatArray, FloatArray]:
+    """What a user gets, but for the textbook's Wilson ends."""
+    if method == "wilson, not snapped":
+        return wilson(est.predict_freq(), level, snapped=False)
+    if method == "hoeffding, no bias":
+        return est.predict_interval(confidence_level=level, method="hoeffding", lipschitz=0.0)
+    return est.predict_interval(confidence_level=level, method=method)
 
 
 def deciles(evidence: FloatArray) -> list[IntArray]:
@@ -128,26 +75,21 @@ def deciles(evidence: FloatArray) -> list[IntArray]:
 def measure(case: Case, budget: float) -> None:
     """Print the table of one dataset at one budget."""
     graph = knn_graph(case.X, n_neighbors=20, n_jobs=1)
-    spreader = Spreader(graph)
     started = time.process_time()
     found: dict[tuple[str, float], list[tuple[float, ...]]] = {(m, v): [] for m in METHODS for v in LEVELS}
     alphas, repeats = [], []
     for draw in range(case.draws):
         votes = draw_votes(case, budget, np.random.default_rng(draw))
-        n_classes = case.truth.shape[1]
-        if case.alpha is None:
-            alpha, mass = spreader.choose(votes, n_classes)
-        else:
-            alpha, mass = case.alpha, spreader.mass(case.alpha, votes, n_classes)
-        alphas.append(alpha)
-        repeats.append(int((np.bincount(votes.rows) > 1).sum()))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SoftspreadWarning)
-            _, interval = all_intervals(spreader, alpha, votes, mass)
-        parts = deciles(mass.sum(axis=1))
+            warnings.simplefilter("ignore", SoftspreadWarning)  # few second votes: the case's name says so
+            est = ProbabilisticLabelSpreading(alpha=case.alpha, n_jobs=1).fit(graph, votes)
+            est.predict_interval(method="calibrated")
+        alphas.append(est.alpha_)
+        repeats.append(int((np.unique(votes.items, return_counts=True)[1] > 1).sum()))
+        parts = deciles(est.evidence_)
         noticeable, zero = case.truth > NOTICEABLE, case.truth == 0
         for (method, level), runs in found.items():
-            lower, upper = interval(method, level)
+            lower, upper = interval(est, method, level)
             inside = (lower <= case.truth) & (case.truth <= upper)
             at_zero = inside[zero].mean() if zero.any() else np.nan
             overall = (inside.mean(), inside[noticeable].mean(), (upper - lower).mean(), at_zero)

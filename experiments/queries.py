@@ -20,7 +20,7 @@ from sklearn.datasets import make_moons
 from sklearn.neural_network import MLPClassifier
 
 from softspread import SoftspreadWarning, knn_graph, metrics
-from softspread.queries import ALPHA_CAP, STRATEGIES, choose_items
+from softspread.queries import ALPHA_CAP, ALPHA_FLOOR, STRATEGIES, choose_items
 from softspread.simulate import simulate_soft_labels
 from softspread.spreading import Diffusion
 from softspread.tuning import Spreading, choose_parameters
@@ -109,7 +109,7 @@ def run(bench, strategy, seed, budgets):
             if strategy == "uniform":
                 rows = rng.integers(0, bench.n, size)
             else:
-                near = min(alpha, ALPHA_CAP)
+                near = min(max(alpha, ALPHA_FLOOR), ALPHA_CAP)
                 votes = counts.sum(axis=1)
                 rows = choose_items(bench.diffusions[near], bench.mass(near, counts), votes, size, strategy, rng)
             labels = (rng.random((size, 1)) > cumulative[rows]).sum(axis=1).clip(max=bench.n_classes - 1)

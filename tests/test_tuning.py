@@ -25,7 +25,16 @@ from softspread.tuning import (
     tune,
 )
 from softspread.tuning.graphs import Graphs
-from softspread.tuning.scores import LEAST_ERROR, LOG_FLOOR, SHARE_BELIEF, SHARES, BrierScore, find_noise, log_scores
+from softspread.tuning.scores import (
+    LEAST_ERROR,
+    LOG_FLOOR,
+    SHARE_BELIEF,
+    SHARES,
+    BrierScore,
+    Scored,
+    find_noise,
+    log_scores,
+)
 from softspread.votes import VoteTable
 
 ALPHA = 0.9
@@ -431,18 +440,53 @@ def test_graphs_of_several_sizes_come_from_one_search(rng):
         assert_allclose(graphs.build(number).S.toarray(), knn_graph(X, number).S.toarray(), atol=1e-14)
 
 
-def test_every_setting_is_in_the_table_and_the_lowest_is_chosen(rng):
-    """The chosen row has the lowest score, the curve has one row per alpha and number of neighbours."""
+def test_every_setting_is_in_the_table_and_one_is_chosen(rng):
+    """The chosen row is the best of its alpha, the curve has one row per alpha and number of neighbours."""
     X = rng.normal(size=(90, 2))
     labels = np.where(rng.random(90) < 0.5, (X[:, 0] > 0).astype(int), -1)
     with pytest.warns(SoftspreadWarning, match="second vote"):
         result = tune(X, labels, n_neighbors="auto", prior_strengths=[1e-4, 0.1, 1.0])
     frame = result.to_frame()
-    assert frame.loc[frame["chosen"], "score"].item() == frame["score"].min() == result.best.score
+    chosen = frame[frame["chosen"]]
+    rivals = frame[(frame["alpha"] == result.alpha) & (frame["n_neighbors"] == result.n_neighbors)]
+    assert chosen["score"].item() == rivals["score"].min() == result.best.score
+    lowest = frame.loc[frame["score"].idxmin()]
+    assert lowest["n_neighbors"] == result.n_neighbors
+    if lowest["alpha"] != result.alpha:
+        assert f"level with the lowest ({lowest['score']:.4f} at alpha {lowest['alpha']:g})" in result.summary()
     assert set(frame["n_neighbors"]) == set(tuning.NEIGHBORS)
     assert not result.curve().duplicated(["alpha", "n_neighbors"]).any()
     assert "no ground truth" in result.summary()
     assert np.isfinite(frame[["score", "standard_error"]].to_numpy()).all()
+
+
+class _Scores:
+    """A judge that was told what each item adds to the score at each alpha."""
+
+    def __init__(self, parts):
+        self.weights = np.full(4, 0.25)
+        self._parts = {alpha: np.asarray(row, dtype=float) for alpha, row in parts.items()}
+
+    def scored(self, key):
+        parts = self._parts[key[1]]
+        return Scored(np.array([parts.sum()]), np.zeros(1), 0, parts)
+
+
+@pytest.mark.parametrize(
+    ("parts", "chosen"),
+    [
+        ({0.25: [1, 1, 1, 1], 0.5: [2, 2, 2, 2], 0.9: [3, 3, 3, 3]}, 0.25),  # every item says so
+        ({0.25: [1, 1, 1, 1], 0.5: [2, 2, 2, 2], 0.9: [1, 1, 1, 9]}, 0.9),  # one item says so
+        ({0.25: [1, 1, 1, 1], 0.5: [1, 1, 1, 2], 0.9: [2, 2, 2, 3]}, 0.5),  # .9 is clearly worse, .5 is level
+        ({0.5: [1, 1, 1, 1], 0.99: [1, 1, 1, 1]}, 0.5),  # the nearer in log(1 - alpha)
+    ],
+)
+def test_alphas_within_one_standard_error_give_way_to_the_default(parts, chosen):
+    """An alpha far from the default is chosen only if more than a single item speaks for it."""
+    search = choosing._Search(_Scores(parts), None, np.zeros(1), None, None)
+    search._tried = {(0, alpha): 20 for alpha in parts}
+    assert search.chosen_key() == (0, chosen)
+    assert search.points([1e-4])[1].alpha == chosen
 
 
 def test_the_curve_is_drawn_into_given_axes(rng):

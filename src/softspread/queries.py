@@ -4,11 +4,11 @@
 
     gain(q)  = sum_i phi_iq v_i / ((N_i + 1) (N_i + 1 + phi_iq)),    local(q) = v_q / (N_q + 0.1)^2      theory: [query]
 
-The default draws five random items among those with the fewest votes, takes the best of them by ``gain`` or
-``local``: a coin decides. It adds the profile to the evidence at once, so that the next pick goes elsewhere. Now and
-then an already voted item comes back, the most ambiguous of three: choosing alpha needs items with two votes, best such
-where two votes may differ. Work per pick is a handful of local pushes, however many items there are; a call makes a
-few passes over the items.
+The default draws five random items among those with the fewest votes and takes the best of them: while votes are few,
+by what a vote brings to the whole neighbourhood (``gain``), later by what its neighbours leave open about the item
+itself (``local``). A pick's profile joins the evidence at once, so that the next pick goes elsewhere. Now and then a
+random voted item comes back: choosing alpha needs items with two votes. Work per pick is a handful of local pushes,
+however many items there are; a call makes a few passes over the items.
 """
 
 import heapq
@@ -25,13 +25,14 @@ from softspread.live import SpreadState
 from softspread.spreading import Diffusion
 
 ALPHA_CAP = 0.95  # votes that travel farther make all items look equally well covered
+ALPHA_FLOOR = 0.9  # votes that travel less far tell too little about the neighbourhood of an item without votes
+ALL_LOCAL = 0.3  # votes per item from which on every pick is by `local`; before, the share of `gain` falls evenly
 SMOOTHING = 0.3  # s: pseudo-votes over the classes before ambiguity is read off, so that one vote is not certainty
 CANDIDATES = 5  # best of few keeps the picks close to a uniform sample; more gain on some data and lose on others
 LOCAL_OFFSET = 0.1  # keeps v / N^2 finite where nothing has arrived
-REPEAT_CANDIDATES = 3  # repeats go where votes may differ; more of it piles votes onto votes that surprised
-MOST_REPEATS = 0.1  # largest share of picks that go to an already voted item ...
-EAGER_REPEATS = 0.25  # ... but this until repeats are informative enough; fewer leave the choice of alpha to chance
-ENOUGH_DIFFERENCES = 20.0  # enough: so many of the repeats are expected to differ from their item's other votes
+EAGER_REPEATS = 0.25  # largest share of picks that go to an already voted item, until repeats tell enough: fewer ...
+MOST_REPEATS = 0.02  # ... leave the choice of alpha to chance; afterwards each one is a vote that a new item misses
+ENOUGH_DIFFERENCES = 30.0  # enough: so many of the repeats are expected to differ from their item's other votes
 WARM_UP_VOTES = 50  # below, ambiguity is mostly noise: the default picks at random among items with the fewest votes
 PUSH_FLOOR = 1e-3  # profiles for choosing are cut here; a test holds their ranking to that of exact ones
 SHORTLIST = 20  # per pick, how many items the greedy strategies keep in view
@@ -53,7 +54,7 @@ def choose_items(
 
     Parameters
     ----------
-    diffusion : the graph at the alpha of ``mass``; above 0.95 take both from :func:`choosing_state`
+    diffusion : the graph at the alpha of ``mass``; best take both from :func:`choosing_state`
     mass : (n, n_classes), in the user's order
     vote_counts : (n,) votes so far, in the user's order; fractions are rounded down
     batch_size : how many items
@@ -83,17 +84,16 @@ def choose_items(
 
 
 def choosing_state(state: SpreadState) -> SpreadState:
-    """The state to choose from: the given one, or one of the same votes at alpha 0.95 where alpha is larger.
+    """The state to choose from: the given one, or where its alpha is not in 0.9 to 0.95, one of the same votes that is.
 
     The second state costs a fit of its own. Keep it, and pass later votes to its ``add`` as to the first one's.
     """
     diffusion = state.diffusion
-    if diffusion.alpha <= ALPHA_CAP:
+    alpha = min(max(diffusion.alpha, ALPHA_FLOOR), ALPHA_CAP)
+    if alpha == diffusion.alpha:
         return state
-    capped = Diffusion(
-        diffusion.graph, ALPHA_CAP, scaling=diffusion.scaling, tol=diffusion.tol, n_jobs=diffusion.n_jobs
-    )
-    other = SpreadState(capped, state.votes, state.n_classes)
+    fit = Diffusion(diffusion.graph, alpha, scaling=diffusion.scaling, tol=diffusion.tol, n_jobs=diffusion.n_jobs)
+    other = SpreadState(fit, state.votes, state.n_classes)
     other.solve()
     return other
 
@@ -257,8 +257,9 @@ def _balanced(scene: _Scene, size: int) -> list[int]:
     return picked
 
 
-def _best_of_few(share_of_gain: float) -> Callable[[_Scene, int], list[int]]:
-    """Repeats, else the best of five by gain (this share of the picks) or by local ambiguity, theory [query]."""
+def _best_of_few(share_of_gain: float | None = None) -> Callable[[_Scene, int], list[int]]:
+    """Repeats, else the best of five by gain (this share of the picks; None: less with every vote) or by local
+    ambiguity, theory [query]."""  # noqa: D209
 
     def pick(scene: _Scene, size: int) -> list[int]:
         if scene.nothing_known or scene.n_votes < WARM_UP_VOTES:
@@ -266,16 +267,15 @@ def _best_of_few(share_of_gain: float) -> Callable[[_Scene, int], list[int]]:
         fewest = _FewestVotes(scene)
         voted = _Pool(np.flatnonzero(scene.open & (scene.counts > 0)), scene)
         v = scene.ambiguity()
-        differences = float(np.maximum(scene.counts - 1, 0) @ v)
-        most = EAGER_REPEATS if differences < ENOUGH_DIFFERENCES else MOST_REPEATS
-        repeats = min(most, scene.n_votes / (2 * scene.n))
+        by_gain = max(0.0, 1 - scene.n_votes / (ALL_LOCAL * scene.n)) if share_of_gain is None else share_of_gain
+        repeats = _share_of_repeats(scene, v)
         picked: list[int] = []
         while len(picked) < size:
-            if scene.rng.random() < repeats and len(again := voted.draw(REPEAT_CANDIDATES)):
-                picked.append(scene.take(int(again[int(np.argmax(v[again]))])))
+            if scene.rng.random() < repeats and len(again := voted.draw(1)):
+                picked.append(scene.take(int(again[0])))
                 continue
             candidates = fewest.draw(CANDIDATES)
-            if scene.rng.random() < share_of_gain:
+            if scene.rng.random() < by_gain:
                 profiles = scene.profiles(candidates)
                 best = int(np.argmax([_gain(scene.evidence, v, *profile) for profile in profiles]))
                 picked.append(scene.take(int(candidates[best]), profiles[best]))
@@ -285,6 +285,13 @@ def _best_of_few(share_of_gain: float) -> Callable[[_Scene, int], list[int]]:
         return picked
 
     return pick
+
+
+def _share_of_repeats(scene: _Scene, v: FloatArray) -> float:
+    """How many picks go to voted items: many until 30 of the repeats are expected to differ, then few."""
+    differences = float(np.maximum(scene.counts - 1, 0) @ v)
+    most = EAGER_REPEATS if differences < ENOUGH_DIFFERENCES else MOST_REPEATS
+    return float(min(most, scene.n_votes / (2 * scene.n)))
 
 
 def _gain(evidence: FloatArray, v: FloatArray, reached: IntArray, phi: FloatArray) -> float:
@@ -368,7 +375,7 @@ def _draws(scene: _Scene, fewest: _FewestVotes, wanted: int) -> list[IntArray]:
 
 
 STRATEGIES: dict[str, Callable[[_Scene, int], list[int]]] = {
-    "uncertainty": _best_of_few(0.5),
+    "uncertainty": _best_of_few(),
     "uniform": _uniform,
     "balanced": _balanced,
     "gain": _best_of_few(1.0),

@@ -1,9 +1,11 @@
 """Choosing alpha, the number of neighbours and the strength of a prior from the votes themselves.
 
     for each graph:  walk over alphas, warm-started  ->  score of held-out votes for each strength  ->  the lowest
+    of the alphas that score as well, up to one standard error of the difference:  the one closest to the default
 
 theory: [leave one out], [score]. Scales above alpha 0.95 cost far more than all others: the walk starts in the middle
-and goes on, both ways, only while the score falls.
+and goes on, both ways, only while the score falls. Where few votes judge, one that surprises may decide; the rule of
+one standard error leaves the default only for reasons that more than one vote gives.
 """
 
 import warnings
@@ -41,6 +43,7 @@ USUAL_STRENGTH = 3.0  # a prediction worth having counts as a few votes: log(kap
 DEFAULT_ALPHA, DEFAULT_STRENGTH = 0.9, 1e-4  # where votes are too few to choose anything
 FIRM_REPEATS = 40  # so many second votes tell the noise of votes well enough, see docs/tuning.md
 BLIND_SHARE = 0.2  # of all items: where more have votes of their own, and few a second one, we warn
+LEVEL_ERRORS = 1.0  # standard errors of a paired difference: settings that score worse by less count as level
 CLEAR_RISE = 2.0  # standard errors of a paired difference: beyond, the search turns back after one step
 PATIENCE = 2  # steps uphill before the search turns back
 LARGEST_WORK = 5e8  # rows of local solves / sqrt(1 - alpha), which grow near 1: about a minute on two cores
@@ -127,10 +130,10 @@ def choose_parameters(
         search.walk(number, graphs.build(number), alphas, start)
         start = search.best_key()[1]
     _warn_if_blind(own, graphs.n_items)
-    number, alpha = search.best_key()
+    number, alpha = search.chosen_key()
     points, best = search.points(strengths)
     noise = judge.vote_noise if isinstance(judge, BrierScore) else None
-    words = _in_words(own, best, len(points), score, noise)
+    words = _in_words(own, best, points, score, noise)
     if search.too_costly is not None:
         words += f" alpha {search.too_costly:g} and above were not tried: for so many items their scales take minutes."
     tuning = Tuning(best, points, score, words, used_truth=False, n_repeats=own.n_repeats, vote_noise=noise)
@@ -157,11 +160,13 @@ def _unusual(strengths: Sequence[float], own: OwnVotes, score: str) -> FloatArra
     return np.asarray(np.log1p(distance**2) / (LIKELIHOOD[score] * own.n_votes))
 
 
-def _in_words(own: OwnVotes, best: TuningPoint, n_points: int, score: str, noise: float | None) -> str:
+def _in_words(own: OwnVotes, best: TuningPoint, points: Sequence[TuningPoint], score: str, noise: float | None) -> str:
+    lowest = min(points, key=lambda point: point.objective)
+    place = "lowest" if best is lowest else f"level with the lowest ({lowest.score:.4f} at alpha {lowest.alpha:g}):"
     found = "" if noise is None else f" Two votes on one item differ in about {noise:.0%} of cases."
     return (
-        f"lowest {score} score of {own.n_votes} held-out votes, {best.score:.4f} (standard error "
-        f"{best.standard_error:.4f}), of {n_points} settings; no ground truth was used.{found}"
+        f"{place} {score} score of {own.n_votes} held-out votes, {best.score:.4f} (standard error "
+        f"{best.standard_error:.4f}), of {len(points)} settings; no ground truth was used.{found}"
     )
 
 
@@ -205,7 +210,7 @@ class _Search:
                 best = min(mine, key=self._objective)
                 mine.append(key)
                 uphill = uphill + 1 if self._objective(key) >= self._objective(best) else 0
-                if uphill >= PATIENCE or (uphill and self._rises_clearly(key, best)):
+                if uphill >= PATIENCE or (uphill and self._rises(key, best, CLEAR_RISE)):
                     break
 
     def _affordable(self, graph: Graph, alpha: float) -> bool:
@@ -231,23 +236,33 @@ class _Search:
         scored = self.judge.scored(key)
         return float((scored.means + self.penalties)[scored.best])
 
-    def _rises_clearly(self, key: _Key, best: _Key) -> bool:
-        """Whether a setting scores worse than the best beyond doubt, item by item."""
+    def _rises(self, key: _Key, best: _Key, errors: float) -> bool:
+        """Whether a setting is worse than the best by more than so many standard errors, item by item."""
         difference = self.judge.scored(key).parts - self.judge.scored(best).parts
-        return float(difference.sum()) > CLEAR_RISE * standard_error(self.judge.weights, difference)
+        rise = self._objective(key) - self._objective(best)
+        return rise > errors * standard_error(self.judge.weights, difference)
 
     def best_key(self) -> _Key:
-        """The best graph and alpha so far."""
+        """The graph and alpha with the lowest score so far."""
         return min(self._tried, key=self._objective)
 
+    def chosen_key(self) -> _Key:
+        """Of the alphas level with the best on its graph, the one closest to the default (in log(1 - alpha))."""
+        best = self.best_key()
+        level = [key for key in self._tried if key[0] == best[0] and not self._rises(key, best, LEVEL_ERRORS)]
+        return min(level, key=lambda key: abs(np.log((1 - key[1]) / (1 - DEFAULT_ALPHA))))
+
     def points(self, strengths: Sequence[float]) -> tuple[tuple[TuningPoint, ...], TuningPoint]:
-        """All settings, and the best of them."""
-        points = []
+        """All settings, and the chosen one."""
+        points, mine, chosen = [], [], self.chosen_key()
         for key, n_neighbors in self._tried.items():
             scored, alpha = self.judge.scored(key), key[1]
             numbers = zip(strengths, scored.means, scored.errors, self.penalties, strict=True)
-            points += [
+            here = [
                 TuningPoint(alpha, n_neighbors, kappa, None, float(mean), float(error), float(penalty))
                 for kappa, mean, error, penalty in numbers
             ]
-        return tuple(points), min(points, key=lambda point: point.objective)
+            points += here
+            if key == chosen:
+                mine = here
+        return tuple(points), min(mine, key=lambda point: point.objective)

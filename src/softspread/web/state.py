@@ -238,7 +238,7 @@ class LiveState:
 
     def choosing(self) -> tuple[Diffusion, FloatArray]:
         """What `queries.choose_items` asks for."""
-        if self.diffusion.alpha <= ALPHA_CAP:  # then `choosing_state` would return the same state
+        if self.diffusion.alpha <= ALPHA_CAP:  # below its floor too: a second live state would cost a fit per refill
             return self.diffusion, self.whole_mass()
         copy = choosing_state(self.refined_copy())
         return copy.diffusion, np.asarray(self.graph.to_user_order(copy.mass()))
