@@ -9,8 +9,11 @@ from scipy.stats import chisquare, kendalltau
 from softspread import InputError, SoftspreadWarning, affinity_graph, knn_graph, metrics
 from softspread.live import SpreadState
 from softspread.queries import (
+    ALL_LOCAL,
     ALPHA_CAP,
+    ALPHA_FLOOR,
     ENOUGH_DIFFERENCES,
+    MOST_REPEATS,
     STRATEGIES,
     WARM_UP_VOTES,
     _gain,
@@ -114,21 +117,43 @@ def test_the_default_repeats_now_and_then(graph):
     assert abs(share - 0.25) < 4 * np.sqrt(0.25 * 0.75 / len(picks))
     many = counts * (1 + ENOUGH_DIFFERENCES)
     picks = np.concatenate([choose_items(diffusion, mass, many, 20, "uncertainty", rng) for _ in range(30)])
-    assert abs((many[picks] > 0).mean() - 0.1) < 4 * np.sqrt(0.1 * 0.9 / len(picks))
+    assert abs((many[picks] > 0).mean() - MOST_REPEATS) < 4 * np.sqrt(MOST_REPEATS * (1 - MOST_REPEATS) / len(picks))
 
 
-def test_repeats_go_where_votes_may_differ(graph):
-    """Most items have two votes, half of these differing ones: best of three, 7 of 8 repeats go to these."""
+def test_repeats_do_not_look_at_the_votes(graph):
+    """Most items have two votes, half of these differing ones: repeats go to both kinds alike, so no vote is tested for
+    having surprised."""
     diffusion = Diffusion(graph, 0.9, n_jobs=1)
     torn = np.arange(N) % 2 == 0
     mass, counts = np.zeros((N, 2)), np.full(N, 2.0)
-    mass[:, 0], mass[torn] = 2.0, (1.0, 1.0)
+    mass[:, 0], mass[torn] = 200.0, (199.9, 0.1)  # so little in doubt that repeats stay eager
     counts[::3] = 1.0  # a pick with two votes is a repeat
     rng = np.random.default_rng(0)
-    picks = np.concatenate([choose_items(diffusion, mass, counts, 20, "uncertainty", rng) for _ in range(30)])
+    picks = np.concatenate([choose_items(diffusion, mass, counts, 20, "uncertainty", rng) for _ in range(60)])
     again = picks[counts[picks] == 2]
-    assert len(again) > 20
-    assert torn[again].mean() > 0.75
+    assert len(again) > 100
+    assert abs(torn[again].mean() - torn[counts == 2].mean()) < 4 * np.sqrt(0.25 / len(again))
+
+
+def test_the_default_turns_from_gain_to_local(graph):
+    """From 0.3 votes an item on it picks as "local" does; before, some of its picks are those of "gain"."""
+    diffusion = Diffusion(graph, 0.9, n_jobs=1)
+    rng = np.random.default_rng(3)
+    mass = rng.gamma(0.5, size=(N, 2))
+
+    def first_picks(n_votes, strategy):
+        counts = (np.arange(N) < n_votes).astype(float)
+        seeds = range(100)
+        return np.array(
+            [choose_items(diffusion, mass, counts, 1, strategy, np.random.default_rng(s))[0] for s in seeds]
+        )
+
+    many, few = int(ALL_LOCAL * N) + 1, WARM_UP_VOTES
+    assert np.array_equal(first_picks(many, "uncertainty"), first_picks(many, "local"))
+    default, gain, local = (first_picks(few, strategy) for strategy in ("uncertainty", "gain", "local"))
+    of_gain = (default == gain)[gain != local].mean()
+    assert abs(of_gain - (1 - few / (ALL_LOCAL * N))) < 0.2
+    assert ((default == gain) | (default == local)).all()
 
 
 def test_least_evidence_takes_the_lowest(scene):
@@ -252,18 +277,19 @@ def dense_reach(graph, alphas):
     return {alpha: M / M.max(axis=0) for alpha, M in inverses.items()}
 
 
-def test_choosing_state_caps_alpha(graph):
-    """Up to 0.95 the state itself; above, the same votes at 0.95."""
+def test_choosing_state_keeps_alpha_within_bounds(graph):
+    """From 0.9 to 0.95 the state itself; outside, the same votes at the nearer of the two."""
     votes = VoteTable(np.array([0, 5]), np.array([0, 1]), np.ones(2))
-    low, high = (SpreadState(Diffusion(graph, a, n_jobs=1), votes, 2) for a in (0.9, 0.99))
-    for state in (low, high):
+    low, fit, high = (SpreadState(Diffusion(graph, a, n_jobs=1), votes, 2) for a in (0.25, 0.9, 0.99))
+    for state in (low, fit, high):
         state.solve()
-    assert choosing_state(low) is low
-    capped = choosing_state(high)
-    direct = SpreadState(Diffusion(graph, ALPHA_CAP, n_jobs=1), votes, 2)
-    direct.solve()
-    assert capped.diffusion.alpha == ALPHA_CAP
-    assert capped.mass() == pytest.approx(direct.mass())
+    assert choosing_state(fit) is fit
+    for state, alpha in ((low, ALPHA_FLOOR), (high, ALPHA_CAP)):
+        other = choosing_state(state)
+        direct = SpreadState(Diffusion(graph, alpha, n_jobs=1), votes, 2)
+        direct.solve()
+        assert other.diffusion.alpha == alpha
+        assert other.mass() == pytest.approx(direct.mass())
 
 
 def test_isolated_and_coinciding_items_are_picked_too():

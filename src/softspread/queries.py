@@ -291,7 +291,7 @@ def _share_of_repeats(scene: _Scene, v: FloatArray) -> float:
     """How many picks go to voted items: many until 30 of the repeats are expected to differ, then few."""
     differences = float(np.maximum(scene.counts - 1, 0) @ v)
     most = EAGER_REPEATS if differences < ENOUGH_DIFFERENCES else MOST_REPEATS
-    return float(min(most, scene.n_votes / (2 * scene.n)))
+    return float(min(most, scene.n_votes / scene.n))
 
 
 def _gain(evidence: FloatArray, v: FloatArray, reached: IntArray, phi: FloatArray) -> float:

@@ -43,7 +43,8 @@ USUAL_STRENGTH = 3.0  # a prediction worth having counts as a few votes: log(kap
 DEFAULT_ALPHA, DEFAULT_STRENGTH = 0.9, 1e-4  # where votes are too few to choose anything
 FIRM_REPEATS = 40  # so many second votes tell the noise of votes well enough, see docs/tuning.md
 BLIND_SHARE = 0.2  # of all items: where more have votes of their own, and few a second one, we warn
-LEVEL_ERRORS = 1.0  # standard errors of a paired difference: settings that score worse by less count as level
+LEVEL_ERRORS = 1.0  # standard errors of a paired difference: alphas that score worse by less count as level ...
+LEVEL_WITH_PRIOR = 0.0  # ... but not where a prior is given: its strength is chosen too, and goes with the best alpha
 CLEAR_RISE = 2.0  # standard errors of a paired difference: beyond, the search turns back after one step
 PATIENCE = 2  # steps uphill before the search turns back
 LARGEST_WORK = 5e8  # rows of local solves / sqrt(1 - alpha), which grow near 1: about a minute on two cores
@@ -125,7 +126,8 @@ def choose_parameters(
     else:
         held = hold_out(votes, graphs.n_items, n_classes, groups=groups)
         judge = LogScore(held, rows_of_prior, strengths, penalties)
-    search = _Search(judge, own, penalties, how, ScaleMemory() if memory is None else memory)
+    level = LEVEL_ERRORS if prior is None else LEVEL_WITH_PRIOR
+    search = _Search(judge, own, penalties, how, ScaleMemory() if memory is None else memory, level)
     for number in sorted(graphs.numbers, key=lambda number: number != graphs.first):
         search.walk(number, graphs.build(number), alphas, start)
         start = search.best_key()[1]
@@ -189,8 +191,17 @@ _Key = tuple[int, float]  # number of neighbours (0 for a given graph), alpha
 class _Search:
     """Settings tried so far; every alpha is spread once per graph."""
 
-    def __init__(self, judge: Judge, own: OwnVotes, penalties: FloatArray, how: Spreading, memory: ScaleMemory) -> None:
+    def __init__(
+        self,
+        judge: Judge,
+        own: OwnVotes,
+        penalties: FloatArray,
+        how: Spreading,
+        memory: ScaleMemory,
+        level_errors: float = LEVEL_ERRORS,
+    ) -> None:
         self.judge, self.own, self.penalties, self.how, self.memory = judge, own, penalties, how, memory
+        self._level_errors = level_errors
         self._tried: dict[_Key, int | None] = {}  # n_neighbors of the graph
         self.too_costly: float | None = None  # the alpha that was not tried because a fit with it would take too long
 
@@ -249,7 +260,7 @@ class _Search:
     def chosen_key(self) -> _Key:
         """Of the alphas level with the best on its graph, the one closest to the default (in log(1 - alpha))."""
         best = self.best_key()
-        level = [key for key in self._tried if key[0] == best[0] and not self._rises(key, best, LEVEL_ERRORS)]
+        level = [key for key in self._tried if key[0] == best[0] and not self._rises(key, best, self._level_errors)]
         return min(level, key=lambda key: abs(np.log((1 - key[1]) / (1 - DEFAULT_ALPHA))))
 
     def points(self, strengths: Sequence[float]) -> tuple[tuple[TuningPoint, ...], TuningPoint]:
