@@ -476,13 +476,13 @@ class _Scores:
     ("parts", "chosen"),
     [
         ({0.25: [1, 1, 1, 1], 0.5: [2, 2, 2, 2], 0.9: [3, 3, 3, 3]}, 0.25),  # every item says so
-        ({0.25: [1, 1, 1, 1], 0.5: [2, 2, 2, 2], 0.9: [1, 1, 1, 9]}, 0.9),  # one item says so
-        ({0.25: [1, 1, 1, 1], 0.5: [1, 1, 1, 2], 0.9: [2, 2, 2, 3]}, 0.5),  # .9 is clearly worse, .5 is level
+        ({0.25: [1, 1, 1, 1], 0.5: [2, 2, 2, 2], 0.9: [0, 0, 1, 9]}, 0.9),  # one item says so, two others do not
+        ({0.25: [1, 1, 1, 1], 0.5: [0.5, 0.5, 1, 3], 0.9: [2, 2, 2, 3]}, 0.5),  # .9 is clearly worse, .5 is level
         ({0.5: [1, 1, 1, 1], 0.99: [1, 1, 1, 1]}, 0.5),  # the nearer in log(1 - alpha)
     ],
 )
 def test_alphas_within_one_standard_error_give_way_to_the_default(parts, chosen):
-    """An alpha far from the default is chosen only if more than a single item speaks for it."""
+    """An alpha far from the default is chosen only if the items agree that it is better."""
     search = choosing._Search(_Scores(parts), None, np.zeros(1), None, None)
     search._tried = {(0, alpha): 20 for alpha in parts}
     assert search.chosen_key() == (0, chosen)

@@ -5,7 +5,7 @@
 
 theory: [leave one out], [score]. Scales above alpha 0.95 cost far more than all others: the walk starts in the middle
 and goes on, both ways, only while the score falls. Where few votes judge, one that surprises may decide; the rule of
-one standard error leaves the default only for reasons that more than one vote gives.
+one standard error leaves the default only where several votes agree that it is worse.
 """
 
 import warnings
