@@ -53,7 +53,7 @@ def better_of(plain: AnyFit, helped: AnyFit) -> AnyFit:
         if fit.tuning_ is None:
             raise InputError('nothing was chosen in one of the fits: pass alpha="auto" or prior_strength="auto".')
         # Not that of the chosen setting: without a prior, alphas that are level give way to the default.
-        scores.append(min(point.score for point in fit.tuning_.points))
+        scores.append(min(fit.tuning_.points, key=lambda point: point.objective).score)
     return helped if scores[1] < scores[0] else plain
 
 
