@@ -258,7 +258,7 @@ def _balanced(scene: _Scene, size: int) -> list[int]:
 
 
 def _best_of_few(share_of_gain: float | None = None) -> Callable[[_Scene, int], list[int]]:
-    """Repeats, else the best of five: by gain (this share of picks; None: fewer with every vote) or locally, [query]."""
+    """Repeats, else the best of five: by gain (this share of picks; None: fewer with every vote) or local, [query]."""
 
     def pick(scene: _Scene, size: int) -> list[int]:
         if scene.nothing_known or scene.n_votes < WARM_UP_VOTES:
