@@ -4,20 +4,23 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare, kendalltau
+from scipy.stats import chisquare, kendalltau, kstest
 
 from softspread import InputError, SoftspreadWarning, affinity_graph, knn_graph, metrics
 from softspread.live import SpreadState
 from softspread.queries import (
-    ALL_LOCAL,
     ALPHA_CAP,
     ALPHA_FLOOR,
     ENOUGH_DIFFERENCES,
     MOST_REPEATS,
+    SHARPEST,
+    SHARPEST_FROM,
+    SMOOTHING,
     STRATEGIES,
     WARM_UP_VOTES,
     _gain,
     _Scene,
+    _sharpness,
     choose_items,
     choosing_state,
 )
@@ -94,29 +97,30 @@ def test_uniform_ignores_votes(scene):
 
 
 @pytest.mark.parametrize("strategy", ["balanced", "farthest"])
-def test_fewest_votes_come_first(scene, strategy):
-    """Voted items wait until all others have a vote."""
+def test_fewest_votes_come_first(graph, strategy):
+    """Before repeats begin, voted items wait until all others have a vote."""
+    scene = spread(Diffusion(graph, 0.9, n_jobs=1), WARM_UP_VOTES - 1, seed=1)
     counts = scene[2]
     n_free = int((counts == 0).sum())
     rows = choose_items(*scene, n_free + 10, strategy, np.random.default_rng(0))
+    assert (counts[rows[:n_free]] == 0).all()
+    assert (counts[rows[n_free:]] > 0).all()
     if strategy == "balanced":
-        assert (counts[rows[:n_free]] == 0).all()
         assert (counts[rows[n_free:]] == 1).all()
-    else:
-        assert (counts[choose_items(*scene, 20, strategy, np.random.default_rng(0))] == 0).all()
 
 
-def test_the_default_repeats_now_and_then(graph):
+@pytest.mark.parametrize("strategy", ["uncertainty", "gain", "local", "balanced", "farthest"])
+def test_strategies_repeat_now_and_then(graph, strategy):
     """Half the items voted once, no repeats yet: a quarter of the picks are repeats, within four standard errors."""
     diffusion = Diffusion(graph, 0.9, n_jobs=1)
     counts = (np.arange(N) % 2).astype(float)
     mass = np.tile(counts[:, None] / N_CLASSES, N_CLASSES)
     rng = np.random.default_rng(0)
-    picks = np.concatenate([choose_items(diffusion, mass, counts, 20, "uncertainty", rng) for _ in range(30)])
+    picks = np.concatenate([choose_items(diffusion, mass, counts, 20, strategy, rng) for _ in range(30)])
     share = counts[picks].mean()
     assert abs(share - 0.25) < 4 * np.sqrt(0.25 * 0.75 / len(picks))
     many = counts * (1 + ENOUGH_DIFFERENCES)
-    picks = np.concatenate([choose_items(diffusion, mass, many, 20, "uncertainty", rng) for _ in range(30)])
+    picks = np.concatenate([choose_items(diffusion, mass, many, 20, strategy, rng) for _ in range(30)])
     assert abs((many[picks] > 0).mean() - MOST_REPEATS) < 4 * np.sqrt(MOST_REPEATS * (1 - MOST_REPEATS) / len(picks))
 
 
@@ -135,25 +139,26 @@ def test_repeats_do_not_look_at_the_votes(graph):
     assert abs(torn[again].mean() - torn[counts == 2].mean()) < 4 * np.sqrt(0.25 / len(again))
 
 
-def test_the_default_turns_from_gain_to_local(graph):
-    """From 0.3 votes an item on it picks as "local" does; before, some of its picks are those of "gain"."""
+@pytest.mark.parametrize(
+    ("n_votes", "g"), [(WARM_UP_VOTES, 1 + WARM_UP_VOTES / (SHARPEST_FROM * N)), (N // 2, SHARPEST)]
+)
+def test_the_default_takes_the_largest_gain_of_five(graph, n_votes, g):
+    """Its first pick has the largest gain by the written formula, with exact profiles, of the five items drawn."""
     diffusion = Diffusion(graph, 0.9, n_jobs=1)
-    rng = np.random.default_rng(3)
-    mass = rng.gamma(0.5, size=(N, 2))
-
-    def first_picks(n_votes, strategy):
-        counts = (np.arange(N) < n_votes).astype(float)
-        seeds = range(100)
-        return np.array(
-            [choose_items(diffusion, mass, counts, 1, strategy, np.random.default_rng(s))[0] for s in seeds]
-        )
-
-    many, few = int(ALL_LOCAL * N) + 1, WARM_UP_VOTES
-    assert np.array_equal(first_picks(many, "uncertainty"), first_picks(many, "local"))
-    default, gain, local = (first_picks(few, strategy) for strategy in ("uncertainty", "gain", "local"))
-    of_gain = (default == gain)[gain != local].mean()
-    assert abs(of_gain - (1 - few / (ALL_LOCAL * N))) < 0.2
-    assert ((default == gain) | (default == local)).all()
+    mass = np.random.default_rng(3).gamma(0.5, size=(N, 2))
+    counts = (np.arange(N) < n_votes).astype(float)
+    p = (mass + SMOOTHING / 2) / (mass.sum(axis=1, keepdims=True) + SMOOTHING)
+    v, before = 1 - (p**2).sum(axis=1), mass.sum(axis=1)[:, None] + 1
+    sharp = dense_reach(graph, [0.9])[0.9] ** g
+    gain = (sharp * v[:, None] ** (2 * g - 1) / (before * (before + sharp))).sum(axis=0)
+    assert _sharpness(n_votes / N, SHARPEST) == pytest.approx(g)
+    picks = [
+        int(choose_items(diffusion, mass, counts, 1, "uncertainty", np.random.default_rng(s))[0]) for s in range(600)
+    ]
+    first = [row for row in picks if counts[row] == 0]  # the others are repeats
+    rank = (gain[first][:, None] > gain[counts == 0]).mean(axis=1)  # the best of five random items: rank^5 is uniform
+    assert kstest(rank**5, "uniform").pvalue > 1e-3
+    assert kstest(rank**3, "uniform").pvalue < 1e-3  # the test can tell
 
 
 def test_least_evidence_takes_the_lowest(scene):
@@ -172,17 +177,18 @@ def test_least_evidence_takes_the_lowest(scene):
 def test_entropy_takes_the_most_ambiguous_first(scene):
     """The first pick has the largest entropy of the smoothed soft labels."""
     diffusion, mass, counts = scene
-    p = (mass + 0.1) / (mass.sum(axis=1, keepdims=True) + 0.3)
+    p = (mass + SMOOTHING / N_CLASSES) / (mass.sum(axis=1, keepdims=True) + SMOOTHING)
     entropy = -(p * np.log(p)).sum(axis=1)
     row = choose_items(diffusion, mass, counts, 1, "entropy", np.random.default_rng(0))[0]
     assert entropy[row] == pytest.approx(entropy.max())
 
 
 def test_farthest_takes_the_farthest(scene):
-    """The first pick is the unvoted item whose nearest voted item is farthest away."""
+    """The first pick that is no repeat is the unvoted item whose nearest voted item is farthest away."""
     diffusion, _, counts = scene
     X = diffusion.graph.features
-    row = choose_items(*scene, 1, "farthest", np.random.default_rng(0))[0]
+    rows = choose_items(*scene, 10, "farthest", np.random.default_rng(0))
+    row = rows[counts[rows] == 0][0]
     nearest = np.linalg.norm(X[:, None] - X[counts > 0], axis=2).min(axis=1)
     assert nearest[row] == pytest.approx(nearest[counts == 0].max())
 
@@ -216,8 +222,9 @@ def test_a_batch_spreads_out(graph, strategy):
         assert np.mean(batch) < np.mean(singles)
 
 
+@pytest.mark.parametrize(("g", "power"), [(1.0, 1.0), (2.0, 3.0)])
 @pytest.mark.parametrize("normalization", ["symmetric", "random_walk"])
-def test_gain_with_cut_profiles_ranks_as_with_exact_ones(normalization):
+def test_gain_with_cut_profiles_ranks_as_with_exact_ones(normalization, g, power):
     """Pushed profiles without solved scales order items as the dense inverse does."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(4 * c, 1, size=(N // 4, 2)) for c in range(4)])
@@ -226,11 +233,11 @@ def test_gain_with_cut_profiles_ranks_as_with_exact_ones(normalization):
     )
     view = _Scene(diffusion, mass, counts, np.ones(N, dtype=bool), rng)
     v = view.ambiguity()
-    p = (mass + 0.1) / (mass.sum(axis=1, keepdims=True) + 0.3)
+    p = (mass + SMOOTHING / N_CLASSES) / (mass.sum(axis=1, keepdims=True) + SMOOTHING)
     assert v == pytest.approx((1 - (p**2).sum(axis=1))[diffusion.graph.order])
     rows = np.arange(0, N, 5)
-    fast = [_gain(view.evidence, v, *profile) for profile in view.profiles(rows)]
-    exact = [_gain(view.evidence, v, np.arange(N), diffusion.literal_profile(int(row))) for row in rows]
+    fast = [_gain(view.evidence, v**power, g, *profile) for profile in view.profiles(rows)]
+    exact = [_gain(view.evidence, v**power, g, np.arange(N), diffusion.literal_profile(int(row))) for row in rows]
     assert kendalltau(fast, exact).statistic > 0.95
 
 
@@ -260,7 +267,7 @@ def test_alpha_is_chosen_well_from_votes_that_a_strategy_placed(strategy):
         rows, columns = np.nonzero(counts)
         votes = VoteTable(rows, columns, counts[rows, columns])
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SoftspreadWarning)  # strategies without repeats are told so
+            warnings.simplefilter("ignore", SoftspreadWarning)  # few repeats: not the question here
             chosen = choose_parameters(graph, votes, 2, alphas=alphas, how=Spreading(n_jobs=1)).alpha
         soft = {alpha: soft_labels(M @ counts, np.full((n, 2), 0.5), 1e-4) for alpha, M in reach.items()}
         rmse = {alpha: metrics.rmse(np.stack([first, 1 - first], axis=1), p) for alpha, p in soft.items()}
@@ -272,7 +279,7 @@ def test_alpha_is_chosen_well_from_votes_that_a_strategy_placed(strategy):
 
 def dense_reach(graph, alphas):
     """Scaled inverse for each alpha, in the user's order: what every item receives from a vote on each."""
-    S = graph.S.toarray()[np.ix_(graph.rank, graph.rank)]
+    S = graph.S.toarray()
     inverses = {alpha: np.linalg.inv(np.eye(len(S)) - alpha * S) for alpha in alphas}
     return {alpha: M / M.max(axis=0) for alpha, M in inverses.items()}
 

@@ -336,7 +336,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
 
         Parameters
         ----------
-        strategy : "uncertainty" (the default mixture), "uniform" (the paper's), "balanced", "gain", "local",
+        strategy : "uncertainty" (the default), "uniform" (the paper's), "balanced", "gain", "local",
             "least_evidence", "entropy" or "farthest", see :func:`~softspread.queries.choose_items`
         exclude : items never to pick, such as those already handed out
         random_state : seeds the picks; None takes the estimator's

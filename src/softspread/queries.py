@@ -2,13 +2,14 @@
 
     mass (n, n_classes), votes per item  ->  N, v = 1 - sum_c ((Y_c + s / C) / (N + s))^2  ->  rows, best first
 
-    gain(q)  = sum_i phi_iq v_i / ((N_i + 1) (N_i + 1 + phi_iq)),    local(q) = v_q / (N_q + 0.1)^2      theory: [query]
+    gain(q) = sum_i phi_iq^g v_i^(2g - 1) / ((N_i + 1) (N_i + 1 + phi_iq^g)),   g = 1 + min(1, m / 0.3 n)
 
-The default draws five random items among those with the fewest votes and takes the best of them: while votes are few,
-by what a vote brings to the whole neighbourhood (``gain``), later by what its neighbours leave open about the item
-itself (``local``). A pick's profile joins the evidence at once, so that the next pick goes elsewhere. Now and then a
-random voted item comes back: choosing alpha needs items with two votes. Work per pick is a handful of local pushes,
-however many items there are; a call makes a few passes over the items.
+theory: [query]. The default draws five random items among those with the fewest votes and takes the one with the
+largest gain: while votes are few (g near 1), what a vote brings to the whole neighbourhood; later, with ambiguities
+that can be relied on (g = 2), what it brings to the ambiguous items nearby, itself above all. A pick's profile joins
+the evidence at once, so that the next pick goes elsewhere. Now and then a random voted item comes back: choosing alpha
+needs items with two votes. Work per pick is a handful of local pushes, however many items there are; a call makes a few
+passes over the items.
 """
 
 import heapq
@@ -26,14 +27,15 @@ from softspread.spreading import Diffusion
 
 ALPHA_CAP = 0.95  # votes that travel farther make all items look equally well covered
 ALPHA_FLOOR = 0.9  # votes that travel less far tell too little about the neighbourhood of an item without votes
-ALL_LOCAL = 0.3  # votes per item from which on every pick is by `local`; before, the share of `gain` falls evenly
-SMOOTHING = 0.3  # s: pseudo-votes over the classes before ambiguity is read off, so that one vote is not certainty
+SHARPEST = 2.0  # largest g of the default: far and nearly certain items count less, see docs/queries.md ...
+SHARPEST_FROM = 0.3  # ... from so many votes an item on; before, g grows evenly from 1
+SMOOTHING = 0.1  # s: pseudo-votes over the classes before ambiguity is read off, so that one vote is not certainty
 CANDIDATES = 5  # best of few keeps the picks close to a uniform sample; more gain on some data and lose on others
 LOCAL_OFFSET = 0.1  # keeps v / N^2 finite where nothing has arrived
 EAGER_REPEATS = 0.25  # largest share of picks that go to an already voted item, until repeats tell enough: fewer ...
 MOST_REPEATS = 0.02  # ... leave the choice of alpha to chance; afterwards each one is a vote that a new item misses
 ENOUGH_DIFFERENCES = 30.0  # enough: so many of the repeats are expected to differ from their item's other votes
-WARM_UP_VOTES = 50  # below, ambiguity is mostly noise: the default picks at random among items with the fewest votes
+WARM_UP_VOTES = 50  # below, ambiguity is mostly noise: the default picks like "balanced", and nothing is repeated
 PUSH_FLOOR = 1e-3  # profiles for choosing are cut here; a test holds their ranking to that of exact ones
 SHORTLIST = 20  # per pick, how many items the greedy strategies keep in view
 SMALLEST_SHORTLIST = 1000
@@ -58,8 +60,9 @@ def choose_items(
     mass : (n, n_classes), in the user's order
     vote_counts : (n,) votes so far, in the user's order; fractions are rounded down
     batch_size : how many items
-    strategy : "uncertainty" (the default mixture), "gain" or "local" (one half of it), "balanced" (random
-        among the items with the fewest votes), "uniform", "least_evidence", "entropy" or "farthest"
+    strategy : "uncertainty" (the default), "gain" (the same with g = 1 throughout), "local" (by what neighbours leave
+        open about the item itself), "balanced" (random among the items with the fewest votes, but for repeats),
+        "uniform", "least_evidence", "entropy" or "farthest"
     rng : where chance comes from; the same generator state gives the same rows
     exclude : rows never to pick, such as items set apart for estimating quality or already handed out
 
@@ -157,7 +160,7 @@ class _Scene:
         # sum_c (Y_c + s/C)^2 = |Y|^2 + 2 s/C N + s^2/C, without a second table of mass's size
         squares = np.einsum("ij,ij->i", self.mass, self.mass)
         squares += SMOOTHING / n_classes * (2 * evidence + SMOOTHING)
-        v = 1 - squares / (evidence + SMOOTHING) ** 2
+        v = np.maximum(1 - squares / (evidence + SMOOTHING) ** 2, 0.0)  # rounding may leave -1e-16
         return np.asarray(v[self.graph.order])
 
     def profiles(self, rows: IntArray) -> list[tuple[IntArray, FloatArray]]:
@@ -246,56 +249,74 @@ def _uniform(scene: _Scene, size: int) -> list[int]:
     return [int(row) for row in scene.rng.choice(np.flatnonzero(scene.open), size, replace=False)]
 
 
+class _Repeats:
+    """Now and then a random voted item, whatever its votes said: many until 30 of them are expected to differ."""
+
+    def __init__(self, scene: _Scene, v: FloatArray | None = None) -> None:
+        self._scene, self._share = scene, 0.0
+        if scene.nothing_known or scene.n_votes < WARM_UP_VOTES:
+            return
+        self._voted = _Pool(np.flatnonzero(scene.open & (scene.counts > 0)), scene)
+        differences = float(np.maximum(scene.counts - 1, 0) @ (scene.ambiguity() if v is None else v))
+        most = EAGER_REPEATS if differences < ENOUGH_DIFFERENCES else MOST_REPEATS
+        self._share = float(min(most, scene.n_votes / scene.n))
+
+    def draw(self) -> IntArray:
+        """One open voted item, or none: this pick is no repeat."""
+        if self._share == 0 or self._scene.rng.random() >= self._share:
+            return np.empty(0, np.int64)
+        return self._voted.draw(1)
+
+
 def _balanced(scene: _Scene, size: int) -> list[int]:
-    """At random among the items with the fewest votes."""
-    fewest = _FewestVotes(scene)
+    """Repeats, else at random among the items with the fewest votes."""
+    fewest, repeats = _FewestVotes(scene), _Repeats(scene)
     picked = []
     for _ in range(size):
-        row = int(fewest.draw(1)[0])
+        again = repeats.draw()
+        row = int((again if len(again) else fewest.draw(1))[0])
         scene.open[row] = False
         picked.append(row)
     return picked
 
 
-def _best_of_few(share_of_gain: float | None = None) -> Callable[[_Scene, int], list[int]]:
-    """Repeats, else the best of five: by gain (this share of picks; None: fewer with every vote) or local, [query]."""
+def _best_of_few(sharpest: float | None) -> Callable[[_Scene, int], list[int]]:
+    """Repeats, else the best of five: by gain with g growing from 1 to ``sharpest``, or for None by local, [query]."""
 
     def pick(scene: _Scene, size: int) -> list[int]:
         if scene.nothing_known or scene.n_votes < WARM_UP_VOTES:
             return _balanced(scene, size)
-        fewest = _FewestVotes(scene)
-        voted = _Pool(np.flatnonzero(scene.open & (scene.counts > 0)), scene)
         v = scene.ambiguity()
-        by_gain = max(0.0, 1 - scene.n_votes / (ALL_LOCAL * scene.n)) if share_of_gain is None else share_of_gain
-        repeats = _share_of_repeats(scene, v)
+        fewest, repeats = _FewestVotes(scene), _Repeats(scene, v)
+        g = 1.0 if sharpest is None else _sharpness(scene.n_votes / scene.n, sharpest)
+        worth = v ** (2 * g - 1)
         picked: list[int] = []
         while len(picked) < size:
-            if scene.rng.random() < repeats and len(again := voted.draw(1)):
+            if len(again := repeats.draw()):
                 picked.append(scene.take(int(again[0])))
                 continue
             candidates = fewest.draw(CANDIDATES)
-            if scene.rng.random() < by_gain:
-                profiles = scene.profiles(candidates)
-                best = int(np.argmax([_gain(scene.evidence, v, *profile) for profile in profiles]))
-                picked.append(scene.take(int(candidates[best]), profiles[best]))
-            else:
+            if sharpest is None:
                 local = v[candidates] / (scene.evidence[candidates] + LOCAL_OFFSET) ** 2
                 picked.append(scene.take(int(candidates[int(np.argmax(local))])))
+            else:
+                profiles = scene.profiles(candidates)
+                best = int(np.argmax([_gain(scene.evidence, worth, g, *profile) for profile in profiles]))
+                picked.append(scene.take(int(candidates[best]), profiles[best]))
         return picked
 
     return pick
 
 
-def _share_of_repeats(scene: _Scene, v: FloatArray) -> float:
-    """How many picks go to voted items: many until 30 of the repeats are expected to differ, then few."""
-    differences = float(np.maximum(scene.counts - 1, 0) @ v)
-    most = EAGER_REPEATS if differences < ENOUGH_DIFFERENCES else MOST_REPEATS
-    return float(min(most, scene.n_votes / scene.n))
+def _sharpness(votes_per_item: float, sharpest: float) -> float:
+    """g: grows evenly from 1 without votes to the sharpest."""
+    return 1 + (sharpest - 1) * min(1.0, votes_per_item / SHARPEST_FROM)
 
 
-def _gain(evidence: FloatArray, v: FloatArray, reached: IntArray, phi: FloatArray) -> float:
-    before = evidence[reached] + 1
-    return float(np.sum(phi * v[reached] / (before * (before + phi))))
+def _gain(evidence: FloatArray, worth: FloatArray, g: float, reached: IntArray, phi: FloatArray) -> float:
+    """sum_i phi_i^g worth_i / ((N_i + 1) (N_i + 1 + phi_i^g))."""
+    before, sharp = evidence[reached] + 1, phi if g == 1 else phi**g
+    return float(np.sum(sharp * worth[reached] / (before * (before + sharp))))
 
 
 def _least_evidence(scene: _Scene, size: int) -> list[int]:
@@ -338,13 +359,14 @@ def _lowest_first(scene: _Scene, size: int, score_of: Callable[[AnyArray], AnyAr
 
 
 def _farthest(scene: _Scene, size: int) -> list[int]:
-    """The item farthest from all voted ones in feature space, among a random sample of items with the fewest votes."""
+    """Repeats, else the item farthest from all voted ones in feature space, of a random sample of those with the fewest
+    votes."""  # noqa: D209
     from scipy.spatial import cKDTree
 
     features = scene.graph.features
     if features is None:
         raise InputError("strategy 'farthest' needs features; a graph from an affinity has none. Try 'least_evidence'.")
-    fewest = _FewestVotes(scene)
+    fewest, repeats = _FewestVotes(scene), _Repeats(scene)
     rows = np.concatenate(_draws(scene, fewest, max(size, FARTHEST_CANDIDATES)))
     near = np.asarray(features[scene.graph.order[rows]], dtype=np.float64)
     voted = np.flatnonzero(scene.counts > 0)
@@ -354,10 +376,17 @@ def _farthest(scene: _Scene, size: int) -> list[int]:
         distance = np.full(len(rows), np.inf)
     picked: list[int] = []
     for _ in range(size):
-        best = int(np.argmax(distance))
-        picked.append(int(rows[best]))
-        distance = np.minimum(distance, np.linalg.norm(near - near[best], axis=1))
-        distance[best] = -1.0  # also where items coincide, none comes twice
+        again = repeats.draw()
+        if len(again):
+            row = int(again[0])
+            distance[rows == row] = -1.0
+        else:
+            best = int(np.argmax(distance))
+            row = int(rows[best])
+            distance = np.minimum(distance, np.linalg.norm(near - near[best], axis=1))
+            distance[best] = -1.0  # also where items coincide, none comes twice
+        scene.open[row] = False
+        picked.append(row)
     return picked
 
 
@@ -374,11 +403,11 @@ def _draws(scene: _Scene, fewest: _FewestVotes, wanted: int) -> list[IntArray]:
 
 
 STRATEGIES: dict[str, Callable[[_Scene, int], list[int]]] = {
-    "uncertainty": _best_of_few(),
+    "uncertainty": _best_of_few(SHARPEST),
     "uniform": _uniform,
     "balanced": _balanced,
     "gain": _best_of_few(1.0),
-    "local": _best_of_few(0.0),
+    "local": _best_of_few(None),
     "least_evidence": _least_evidence,
     "entropy": _entropy,
     "farthest": _farthest,

@@ -1,11 +1,11 @@
 """Choosing alpha, the number of neighbours and the strength of a prior from the votes themselves.
 
     for each graph:  walk over alphas, warm-started  ->  score of held-out votes for each strength  ->  the lowest
-    of the alphas that score as well, up to one standard error of the difference:  the one closest to the default
+    of the alphas that score as well, up to 1.5 standard errors of the difference:  the one closest to the default
 
 theory: [leave one out], [score]. Scales above alpha 0.95 cost far more than all others: the walk starts in the middle
 and goes on, both ways, only while the score falls. Where few votes judge, one that surprises may decide; the rule of
-one standard error leaves the default only where several votes agree that it is worse.
+level scores leaves the default only where several votes agree that it is worse.
 """
 
 import warnings
@@ -43,7 +43,7 @@ USUAL_STRENGTH = 3.0  # a prediction worth having counts as a few votes: log(kap
 DEFAULT_ALPHA, DEFAULT_STRENGTH = 0.9, 1e-4  # where votes are too few to choose anything
 FIRM_REPEATS = 40  # so many second votes tell the noise of votes well enough, see docs/tuning.md
 BLIND_SHARE = 0.2  # of all items: where more have votes of their own, and few a second one, we warn
-LEVEL_ERRORS = 1.0  # standard errors of a paired difference: alphas that score worse by less count as level ...
+LEVEL_ERRORS = 1.5  # standard errors of a paired difference: alphas that score worse by less count as level ...
 LEVEL_WITH_PRIOR = 0.0  # ... but not where a prior is given: its strength is chosen too, and goes with the best alpha
 CLEAR_RISE = 2.0  # standard errors of a paired difference: beyond, the search turns back after one step
 PATIENCE = 2  # steps uphill before the search turns back
