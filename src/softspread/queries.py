@@ -359,8 +359,7 @@ def _lowest_first(scene: _Scene, size: int, score_of: Callable[[AnyArray], AnyAr
 
 
 def _farthest(scene: _Scene, size: int) -> list[int]:
-    """Repeats, else the item farthest from all voted ones in feature space, of a random sample of those with the fewest
-    votes."""  # noqa: D209
+    """Repeats, else the item farthest from all voted ones, of a random sample of those with the fewest votes."""
     from scipy.spatial import cKDTree
 
     features = scene.graph.features
