@@ -174,6 +174,10 @@ def test_query_names_items_that_exist_and_leaves_out_the_excluded(folder):
     assert run("query", *FILES, "-n", 2, "-o", "next.jsonl", "-q").exit_code == 0
     assert len((folder / "next.jsonl").read_text().splitlines()) == 2
     refused(run("query", *FILES, "-o", "next.xlsx"), "items may be .csv")
+    for wrong in (("--strategy", "best"), ("--exclude", "nobody.txt")):  # before anything is read or fitted
+        result = run("query", *FILES, *wrong)
+        refused(result, wrong[1])
+        assert "embeddings:" not in result.stderr
     assert "Vote on these next" in run("query", *FILES, "-n", 2).stdout
 
 

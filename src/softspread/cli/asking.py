@@ -46,11 +46,11 @@ def add_commands(app: typer.Typer) -> None:
         check_files(item_options, vote_options)
         _check_query_target(out)
 
+        excluded = _check_picking(strategy, exclude)
+
         from softspread.cli import jobs
-        from softspread.files import read_ids
 
         job = jobs.fit(run, item_options, graph_options, vote_options, fit_options)
-        excluded = None if exclude is None else read_ids(exclude)
         with run.stage("choosing"):
             picked = job.est.query(batch_size, strategy, exclude=excluded, random_state=run.common.seed)
             rows = job.items.rows_of(picked)
@@ -177,6 +177,16 @@ def _counts(job: Any, apart: Any) -> Any:
     rows = job.items.rows_of(votes.items)
     np.add.at(counts, (rows, checks.columns_of_labels(votes.labels, job.est.classes_)), votes.weights)
     return counts
+
+
+def _check_picking(strategy: str, exclude: Path | None) -> Any:
+    """What would only be looked at after the fit, which may take minutes; the ids to leave out, or None."""
+    from softspread import checks
+    from softspread.files import read_ids
+    from softspread.queries import STRATEGIES
+
+    checks.choice("strategy", strategy, tuple(STRATEGIES))
+    return None if exclude is None else read_ids(exclude)
 
 
 def _check_query_target(out: Path | None) -> None:
