@@ -85,7 +85,7 @@ GOALS = {  # the default strategy was made on these ...
     "davidson": human("davidson", "features_minilm_umap20.npy"),  # three classes, strongly unbalanced
     "mnist": mnist,
 }
-DATASETS = GOALS | {  # ... and tried on these when it was done
+DATASETS = GOALS | {  # ... and tried on these near the end
     "cifar10h_trained": human("cifar10h", "features_resnetens_umap20.npy"),
     "cifar10h_plain": human("cifar10h", "features_efflite2_l2_f16.npy"),
     "labelme": labelme,
