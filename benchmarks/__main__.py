@@ -32,18 +32,39 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--sizes", type=_numbers, default=default.sizes, help="numbers of items (default 1000,10000,100000)")
     add("--alphas", type=_shares, default=default.alphas, help="spreading intensities (default 0.5,0.9,0.99)")
-    add("--live-sizes", type=_numbers, help="sizes for live votes; default: the sizes from 100000 on, else the largest")
+    add(
+        "--live-sizes",
+        type=_numbers,
+        help="sizes for live votes; default: the sizes from 100000 on, else the largest",
+    )
     add("--live-votes", type=int, default=default.live_votes)
-    add("--tight-up-to", type=int, default=default.tight_up_to, help="largest size at which tol=1e-8 is measured too")
+    add(
+        "--tight-up-to",
+        type=int,
+        default=default.tight_up_to,
+        help="largest size at which tol=1e-8 is measured too",
+    )
     add("--repeats", type=int, default=default.repeats, help="fits per setting, the median counts; one at 1M")
     add("--start-repeats", type=int, default=default.start_repeats)
-    add("--rival-votes", type=int, default=default.rival_votes, help="largest sample of votes solved one by one")
+    add(
+        "--rival-votes",
+        type=int,
+        default=default.rival_votes,
+        help="largest sample of votes solved one by one",
+    )
     add("--rival-seconds", type=float, default=default.rival_seconds, help="time for that sample")
     add("--label-spreading-seconds", type=float, default=default.label_spreading_seconds)
-    add("--truth-seconds", type=float, default=default.truth_seconds, help="time for exact scales beyond 10000 items")
+    add(
+        "--truth-seconds",
+        type=float,
+        default=default.truth_seconds,
+        help="time for exact scales beyond 10000 items",
+    )
     add("--seed", type=int, default=default.seed)
     add("--only", default=",".join(BENCHES), help=f"some of {','.join(BENCHES)}")
-    add("--out", type=Path, help="file for the JSON lines (default benchmarks/results/<date>.jsonl, appended)")
+    add(
+        "--out", type=Path, help="file for the JSON lines (default benchmarks/results/<date>.jsonl, appended)"
+    )
     return parser
 
 
@@ -57,12 +78,16 @@ def main(arguments: Sequence[str] | None = None, only: str | None = None) -> Non
     if unknown := set(chosen) - set(BENCHES):
         parser.error(f"--only takes some of {','.join(BENCHES)}, got {','.join(sorted(unknown))}")
     if options["live_sizes"] is None:
-        options["live_sizes"] = tuple(n for n in options["sizes"] if n >= LIVE_FROM) or (max(options["sizes"]),)
+        options["live_sizes"] = tuple(n for n in options["sizes"] if n >= LIVE_FROM) or (
+            max(options["sizes"]),
+        )
     settings = replace(Settings(), **options)
     report = open_report(settings, path)
     facts = report.records[0]
     machine = facts["machine"]
-    say(f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, load {machine['load']:.1f}")
+    say(
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, load {machine['load']:.1f}"
+    )
     say(
         f"commit {facts['commit']}, seed {settings.seed}, "
         + ", ".join(f"{k} {v}" for k, v in facts["versions"].items())

@@ -1,6 +1,8 @@
-"""What all benchmarks share: synthetic items, votes, fresh processes, targets, a table and a file of JSON lines.
+"""What all benchmarks share: synthetic items, votes, fresh processes, targets, a table and a file of JSON
+lines.
 
-items (n, 20), votes on 10 % of them  ->  tasks in processes of their own  ->  records  ->  table and JSON lines
+items (n, 20), votes on 10 % of them  ->  tasks in processes of their own  ->  records  ->  table and JSON
+lines
 """
 
 import json
@@ -40,7 +42,9 @@ class Settings:
     alphas: tuple[float, ...] = (0.5, 0.9, 0.99)
     live_sizes: tuple[int, ...] = (100_000,)
     live_votes: int = 200
-    tight_up_to: int = 10_000  # largest n at which tol=1e-8 is measured as well: there every scale is a tight solve
+    tight_up_to: int = (
+        10_000  # largest n at which tol=1e-8 is measured as well: there every scale is a tight solve
+    )
     repeats: int = 3  # fits per setting, the median counts; one at 1M
     start_repeats: int = 5
     rival_votes: int = 100  # largest sample of votes solved one by one
@@ -70,15 +74,19 @@ class Report:
         """Keep a measured value beside its target."""
         reached = value >= limit if at_least else value <= limit
         sense = "at least" if at_least else "at most"
-        return self.add(bench="target", what=what, **where, value=value, sense=sense, limit=limit, reached=reached)
+        return self.add(
+            bench="target", what=what, **where, value=value, sense=sense, limit=limit, reached=reached
+        )
 
 
 def make_items(n: int, seed: int) -> "tuple[NDArray[np.float32], NDArray[np.int64]]":
     """Ten classes, each a curved 4-dimensional sheet in 20 dimensions, with a little noise around it.
 
-    x = c_k + 0.5 Z A0 + 0.3 sin(2 Z) A1 + 0.2 cos(3 Z) A2 + 0.05 N(0, I_20),   Z ~ N(0, I_4),   c_k ~ 1.2 N(0, I_20)
+    x = c_k + 0.5 Z A0 + 0.3 sin(2 Z) A1 + 0.2 cos(3 Z) A2 + 0.05 N(0, I_20),   Z ~ N(0, I_4),   c_k ~ 1.2
+    N(0, I_20)
 
-    The entries of A0, A1, A2 (4, 20) are standard normal, drawn anew for each class. Classes touch and partly overlap.
+    The entries of A0, A1, A2 (4, 20) are standard normal, drawn anew for each class. Classes touch and partly
+    overlap.
 
     Returns
     -------
@@ -144,7 +152,9 @@ def describe_machine() -> Record:
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
-        names = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if "model name" in line]
+        names = [
+            line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if "model name" in line
+        ]
         model = names[0] if names else model
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
@@ -199,7 +209,9 @@ def say(text: str) -> None:
 
 
 def show_table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[str] = ()) -> None:
-    """Columns as wide as their widest entry; text in the first column and those named in ``left``, else numbers."""
+    """Columns as wide as their widest entry; text in the first column and those named in ``left``, else
+    numbers.
+    """
     table = [list(header), *[list(row) for row in rows]]
     widths = [max(len(row[column]) for row in table) for column in range(len(header))]
     for row in table:
@@ -221,7 +233,13 @@ def show_targets(report: Report) -> None:
         where = ", ".join(f"{key} {record[key]:g}" for key in ("n", "alpha", "tol") if key in record)
         wanted = f"{record['sense']} {record['limit']:g}"
         rows.append(
-            (record["what"], where, f"{record['value']:.4g}", wanted, "reached" if record["reached"] else "MISSED")
+            (
+                record["what"],
+                where,
+                f"{record['value']:.4g}",
+                wanted,
+                "reached" if record["reached"] else "MISSED",
+            )
         )
     show_table(("target", "where", "measured", "wanted", "result"), rows, left=("where", "wanted", "result"))
 

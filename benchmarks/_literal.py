@@ -1,6 +1,7 @@
 """The reference: Algorithm 1 vote by vote, with solves so tight that what is left of an error is ours.
 
-    phi_q = (I - alpha S)^-1 e_q, Y[:, c] += phi_q / max(phi_q) for each vote (q, c), p = (Y + kappa / C) / (N + kappa)
+    phi_q = (I - alpha S)^-1 e_q, Y[:, c] += phi_q / max(phi_q) for each vote (q, c), p = (Y + kappa / C) / (N
+    + kappa)
 
 theory: [profile], [mass], [soft label]. Nothing here uses the solvers under test, with one exception that
 :func:`sampled_error` names. Rows are in the graph's inner numbering.
@@ -22,7 +23,9 @@ IntArray = NDArray[np.int64]
 PRIOR_STRENGTH = 1e-4  # the estimator's default
 LEAST_EVIDENCE = 1e-3  # below, a soft label is mostly prior and nobody should read it
 TIGHT = 1e-10  # relative residual of the reference solves
-TIGHT_SCALE = 1e-7  # certified share of a scale where tight local solves stand in for solves over the whole graph
+TIGHT_SCALE = (
+    1e-7  # certified share of a scale where tight local solves stand in for solves over the whole graph
+)
 COLUMNS_AT_ONCE = 32
 SAMPLED_ITEMS = 32
 SCALES_AT_ONCE = 128
@@ -45,7 +48,9 @@ def system_matrix(graph: Graph, alpha: float) -> csr_array:
 
 
 def solve_columns(A: csr_array, rows: IntArray, tol: float = TIGHT) -> FloatArray:
-    """M e_q for a few q, (n, len(rows)), by conjugate gradients on all columns at once, numpy and scipy alone."""
+    """M e_q for a few q, (n, len(rows)), by conjugate gradients on all columns at once, numpy and scipy
+    alone.
+    """
     B = np.zeros((A.shape[0], len(rows)))
     B[rows, np.arange(len(rows))] = 1.0
     X, R, P = np.zeros_like(B), B.copy(), B.copy()
@@ -73,7 +78,9 @@ def soft_labels(mass: FloatArray) -> FloatArray:
 
 
 def literal_mass(graph: Graph, alpha: float, votes: VoteArrays) -> FloatArray:
-    """Y of Algorithm 1, (n, n_classes): one solve for each vote, divided by its largest entry, added to its class."""
+    """Y of Algorithm 1, (n, n_classes): one solve for each vote, divided by its largest entry, added to its
+    class.
+    """
     A = system_matrix(graph, alpha)
     mass = np.zeros((graph.n_items, votes.n_classes))
     for first in range(0, len(votes.rows), COLUMNS_AT_ONCE):
@@ -100,22 +107,23 @@ def sampled_error(
     time_limit: float,
     rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """Largest |p - p_literal| on a sample of items, for sizes at which one tight solve per vote would take hours.
+    """Largest |p - p_literal| on a sample of items, for sizes at which one tight solve per vote would take
+    hours.
 
-    S is symmetric, so one tight solve from item i gives M_iq for the votes on all q. Exact scales are found for the
-    votes that matter most, in the order of their largest share in any sampled item, by local solves of the package
-    itself with a proven error of at most 1e-7, until the time is up; some are checked here against solves over the
-    whole graph. The remaining votes keep the scale that the estimator used: ``covered`` says how much of the evidence
-    of the worst item has an exact scale, ``unseen`` what the rest could hide if all its scales were as far off as the
-    worst known one.
+    S is symmetric, so one tight solve from item i gives M_iq for the votes on all q. Exact scales are found
+    for the votes that matter most, in the order of their largest share in any sampled item, by local solves
+    of the package itself with a proven error of at most 1e-7, until the time is up; some are checked here
+    against solves over the whole graph. The remaining votes keep the scale that the estimator used:
+    ``covered`` says how much of the evidence of the worst item has an exact scale, ``unseen`` what the rest
+    could hide if all its scales were as far off as the worst known one.
 
     Parameters
     ----------
     p : (n, n_classes) soft labels under test
     scales : (m,) the scale that the estimator used for each vote
     """
+    from softspread.diffusion.diffusion import Diffusion
     from softspread.diffusion.scales import ScaleFinder
-    from softspread.spreading import Diffusion
 
     A = system_matrix(graph, alpha)
     candidates = rng.permutation(graph.n_items)[: 4 * SAMPLED_ITEMS]

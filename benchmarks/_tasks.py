@@ -1,7 +1,8 @@
 """One measurement per process, so that peak memory and caches belong to it alone.
 
-`python -m benchmarks._tasks TASK FOLDER JSON` prints one line of JSON. The folder holds what the task "dataset" wrote:
-X.npy, votes.npz, graph.softspread. Compiled loops are warmed up on a small dataset before anything is timed.
+`python -m benchmarks._tasks TASK FOLDER JSON` prints one line of JSON. The folder holds what the task
+"dataset" wrote: X.npy, votes.npz, graph.softspread. Compiled loops are warmed up on a small dataset before
+anything is timed.
 """
 
 import json
@@ -16,18 +17,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks._common import LABEL_NOISE, N_CLASSES, N_NEIGHBORS, Record, make_items, make_votes, median, percentile
+from benchmarks._common import (
+    LABEL_NOISE,
+    N_CLASSES,
+    N_NEIGHBORS,
+    Record,
+    make_items,
+    make_votes,
+    median,
+    percentile,
+)
 
 WARM_ITEMS = 2_000  # above the size up to which a dense factor is used, so that the same loops are compiled
 RIVAL_VOTES_LEAST = 3
-# Relative residuals of the solves per vote: about the loosest power of ten that keeps soft labels within 1e-4 (the
-# README has the figures). Where votes travel little, more items have so little evidence that p needs more digits.
+# Relative residuals of the solves per vote: about the loosest power of ten that keeps soft labels within 1e-4
+# (the
+# README has the figures). Where votes travel little, more items have so little evidence that p needs more
+# digits.
 LITTLE_TRAVEL = 0.7  # alpha
 FGMRES_TOLS, CG_TOLS = (1e-6, 1e-5), (1e-7, 1e-6)  # below and above
 FGMRES_STEPS = 200
 SEARCH_PROBE = 256  # queries that tell how long scikit-learn's search would take
 KEPT_ERROR_ITEMS = 1e-3  # evidence from which on soft labels are compared
-SECOND_VOTES = 0.2  # share of the voted items that get a second vote, without which nothing tells the noise of votes
+SECOND_VOTES = (
+    0.2  # share of the voted items that get a second vote, without which nothing tells the noise of votes
+)
 
 
 def peak_gib() -> float:
@@ -92,9 +106,11 @@ def dataset(folder: Path, n: int, seed: int) -> Record:
 
 
 def ours(folder: Path, alpha: float, tol: float, repeats: int) -> Record:
-    """Whole job; then scales and solve once more, apart. Soft labels and scales are left for the task "truth"."""
+    """Whole job; then scales and solve once more, apart. Soft labels and scales are left for the task
+    "truth".
+    """
+    from softspread.diffusion.diffusion import Diffusion
     from softspread.diffusion.scales import ScaleFinder
-    from softspread.spreading import Diffusion
 
     warm_up(alpha, tol)
     graph, rows, labels = load_dataset(folder)
@@ -136,7 +152,9 @@ def ours(folder: Path, alpha: float, tol: float, repeats: int) -> Record:
     }
 
 
-def truth(folder: Path, alpha: float, tols: list[float], all_votes_up_to: int, time_limit: float, seed: int) -> Record:
+def truth(
+    folder: Path, alpha: float, tols: list[float], all_votes_up_to: int, time_limit: float, seed: int
+) -> Record:
     """Errors of the soft labels that the task "ours" left, by tol, against the literal algorithm."""
     from benchmarks import _literal
 
@@ -163,7 +181,9 @@ def truth(folder: Path, alpha: float, tols: list[float], all_votes_up_to: int, t
 
 
 def rivals(folder: Path, alpha: float, most_votes: int, time_limit: float) -> Record:
-    """One solve per vote, as the paper does it and by plain conjugate gradients, on the first votes of the list."""
+    """One solve per vote, as the paper does it and by plain conjugate gradients, on the first votes of the
+    list.
+    """
     from scipy.sparse import csr_matrix
     from scipy.sparse.linalg import cg
 
@@ -249,8 +269,8 @@ class TimedKernel:
 def label_spreading(folder: Path, alpha: float, time_limit: float) -> Record:
     """scikit-learn's LabelSpreading on the same items, votes as labels; its search and its spreading apart.
 
-    The kernel is handed in as a function that does what kernel="knn" does, so that its time can be told apart.
-    scikit-learn counts the item itself as a neighbour: n_neighbors + 1 there is n_neighbors here.
+    The kernel is handed in as a function that does what kernel="knn" does, so that its time can be told
+    apart. scikit-learn counts the item itself as a neighbour: n_neighbors + 1 there is n_neighbors here.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.neighbors import NearestNeighbors
@@ -266,7 +286,10 @@ def label_spreading(folder: Path, alpha: float, time_limit: float) -> Record:
     search.kneighbors(X[:SEARCH_PROBE])
     expected = (time.perf_counter() - begin) * len(X) / min(SEARCH_PROBE, len(X))
     if expected > time_limit:
-        return {"skipped": f"its neighbour search would take about {expected:.0f} s, the limit is {time_limit:.0f} s"}
+        return {
+            "skipped": f"its neighbour search would take about {expected:.0f} s, the limit is "
+            f"{time_limit:.0f} s"
+        }
     kernel = TimedKernel(n_neighbors)
     est = LabelSpreading(kernel=kernel, alpha=alpha, n_neighbors=n_neighbors, n_jobs=-1)
     with warnings.catch_warnings(record=True) as caught:
@@ -286,7 +309,9 @@ def label_spreading(folder: Path, alpha: float, time_limit: float) -> Record:
 
 
 def live(folder: Path, alpha: float, n_votes: int, seed: int) -> Record:
-    """Single votes on random items: time of each, the error of the immediate answer, its bound, and the refinement."""
+    """Single votes on random items: time of each, the error of the immediate answer, its bound, and the
+    refinement.
+    """
     warm_up(alpha)
     graph, rows, labels = load_dataset(folder)
     est = fit(graph, rows, labels, alpha, 1e-6)
@@ -331,7 +356,9 @@ def _immediate_error(est: Any) -> Record:
         "refine_seconds": took,
         "mass_error": float(off.max()),
         "mass_bound": float(bound.max()),
-        "bound_holds": bool((off <= bound + est.error_bound_).all()),  # the refined state has an error of its own
+        "bound_holds": bool(
+            (off <= bound + est.error_bound_).all()
+        ),  # the refined state has an error of its own
         "p_error": float(off_p[evidence > KEPT_ERROR_ITEMS].max(initial=0.0)),
         "p_error_not_stale": float(off_p[fresh].max(initial=0.0)),
         "stale_share": float(stale.mean()),
@@ -344,14 +371,18 @@ def answers(folder: Path, alpha: float, seed: int) -> Record:
     graph, rows, labels = load_dataset(folder)
     rng = np.random.default_rng([seed, 5])
     again = rng.choice(len(rows), max(1, int(SECOND_VOTES * len(rows))), replace=False)
-    changed = np.where(rng.random(len(again)) < LABEL_NOISE, rng.integers(N_CLASSES, size=len(again)), labels[again])
+    changed = np.where(
+        rng.random(len(again)) < LABEL_NOISE, rng.integers(N_CLASSES, size=len(again)), labels[again]
+    )
     est = fit(graph, np.append(rows, rows[again]), np.append(labels, changed), alpha, 1e-6)
     unvoted = int(np.setdiff1d(np.arange(graph.n_items), rows)[0])
     calls: dict[str, Callable[[], Any]] = {
         "wilson intervals": lambda: est.predict_interval(method="wilson"),
         "hoeffding intervals": lambda: est.predict_interval(method="hoeffding"),
         "calibrated intervals": lambda: est.predict_interval(method="calibrated"),
-        "calibrated again, other level": lambda: est.predict_interval(confidence_level=0.95, method="calibrated"),
+        "calibrated again, other level": lambda: est.predict_interval(
+            confidence_level=0.95, method="calibrated"
+        ),
         "first query of 100": lambda: est.query(100, random_state=seed),
         "next query of 100": lambda: est.query(100, random_state=seed + 1),
         "explain one item": lambda: est.explain(unvoted),

@@ -1,4 +1,5 @@
-"""What a fitted estimator answers: intervals, queries, explanations, quality, forecasts; how long does each take?
+"""What a fitted estimator answers: intervals, queries, explanations, quality, forecasts; how long does each
+take?
 
 `python -m benchmarks.bench_answers --sizes 1000000`
 """
@@ -22,7 +23,10 @@ def run(settings: Settings, folder: Path, report: Report) -> None:
         )
         if n >= JUDGED_FROM:
             report.judge("100 picks, s", found[n]["times"][QUERY], LONGEST_QUERY, n=n, alpha=ALPHA)
-    say(f"\nAnswers of a fitted estimator (alpha {ALPHA:g}, votes on 10 % of the items, a fifth of them voted twice)")
+    say(
+        f"\nAnswers of a fitted estimator (alpha {ALPHA:g}, votes on 10 % of the items, a fifth of them "
+        "voted twice)"
+    )
     names = list(next(iter(found.values()))["times"])
     rows = [(name, *(seconds(record["times"][name]) for record in found.values())) for name in names]
     rows.append(("peak memory, GiB", *(f"{record['peak_gib']:.2f}" for record in found.values())))

@@ -1,9 +1,11 @@
-"""Reading and preparing images: ours against one image at a time, with a tiny CLIP so that the model hardly counts.
+"""Reading and preparing images: ours against one image at a time, with a tiny CLIP so that the model hardly
+counts.
 
 `python -m benchmarks.bench_embedding`; needs softspread[embed].
 
-One at a time, as a script does it: open, resize, crop, to a tensor, encode, next. Ours: the public call, without cache.
-Both use the same model, torch on one thread (one at a time is fastest so); they take turns, and medians are compared.
+One at a time, as a script does it: open, resize, crop, to a tensor, encode, next. Ours: the public call,
+without cache. Both use the same model, torch on one thread (one at a time is fastest so); they take turns,
+and medians are compared.
 """
 
 import json
@@ -15,7 +17,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks._common import ROOT, Record, Report, Settings, median, open_report, say, show_table, show_targets
+from benchmarks._common import (
+    ROOT,
+    Record,
+    Report,
+    Settings,
+    median,
+    open_report,
+    say,
+    show_table,
+    show_targets,
+)
 
 SMALLEST_RATIO = 4.0  # times faster than one at a time
 LARGEST_MEMORY = 1.0  # GiB for 10,000 images, the whole process
@@ -43,10 +55,19 @@ def run(settings: Settings, folder: Path, report: Report) -> None:
         work = median(found["one_at_a_time_cpu"]) / median(found["ours_cpu"])
         report.add(bench="embedding", what=name, n=n, ratio=ratio, cpu_ratio=work, **found)
         report.judge(f"{name}: times faster than one at a time", ratio, SMALLEST_RATIO, at_least=True)
-        figures = (f"{n / slow:.0f}", f"{n / fast:.0f}", f"{ratio:.1f}", f"{work:.1f}", f"{found['apart']:.1e}")
+        figures = (
+            f"{n / slow:.0f}",
+            f"{n / fast:.0f}",
+            f"{ratio:.1f}",
+            f"{work:.1f}",
+            f"{found['apart']:.1e}",
+        )
         rows.append((name, f"{size[0]} x {size[1]}", *figures))
     say("\nImages a second (medians of turns)")
-    show_table(("images", "size", "one at a time", "ours", "ratio", "ratio of processor time", "features apart"), rows)
+    show_table(
+        ("images", "size", "one at a time", "ours", "ratio", "ratio of processor time", "features apart"),
+        rows,
+    )
     home = write_images(folder / "many", *SETS["web jpeg"][:2], MANY, settings.seed, copies=True)
     sizes = {n: _task("memory", str(home), str(model), str(n)) for n in (MANY // 10, MANY)}
     for n, found in sizes.items():
@@ -78,7 +99,9 @@ def write_tiny_clip(folder: Path) -> Path:
     return folder
 
 
-def write_images(folder: Path, size: tuple[int, int], ending: str, n: int, seed: int, *, copies: bool = False) -> Path:
+def write_images(
+    folder: Path, size: tuple[int, int], ending: str, n: int, seed: int, *, copies: bool = False
+) -> Path:
     """Pictures with soft shapes and some grain, so that they compress like photographs."""
     import numpy as np
     from PIL import Image

@@ -1,4 +1,5 @@
-"""One more vote on a fitted estimator: how long until the immediate answer, how good is it, how long is a refinement?
+"""One more vote on a fitted estimator: how long until the immediate answer, how good is it, how long is a
+refinement?
 
 `python -m benchmarks.bench_live --live-sizes 100000`
 """
@@ -9,7 +10,19 @@ from benchmarks._common import Report, Settings, prepare_dataset, run_task, say,
 
 ALPHA = 0.9
 LARGEST_MEDIAN = {100_000: 5e-3, 1_000_000: 15e-3}  # seconds
-HEADER = ("n", "median", "95 %", "max", "with answer", "votes", "mass off by", "bound", "p off by", "stale", "refine")
+HEADER = (
+    "n",
+    "median",
+    "95 %",
+    "max",
+    "with answer",
+    "votes",
+    "mass off by",
+    "bound",
+    "p off by",
+    "stale",
+    "refine",
+)
 
 
 def run(settings: Settings, folder: Path, report: Report) -> None:
@@ -24,11 +37,16 @@ def run(settings: Settings, folder: Path, report: Report) -> None:
             report.judge("median live update, s", record["median"], LARGEST_MEDIAN[n], n=n, alpha=ALPHA)
         for name in ("one", "many"):
             after = record[name]
-            times = [seconds(record[key]) for key in ("median", "percentile_95", "largest", "median_with_answer")]
+            times = [
+                seconds(record[key]) for key in ("median", "percentile_95", "largest", "median_with_answer")
+            ]
             errors = [f"{after[key]:.1e}" for key in ("mass_error", "mass_bound", "p_error")]
             tail = [f"{after['stale_share']:.0%}", seconds(after["refine_seconds"])]
             rows.append((f"{n:,}", *times, str(after["votes"]), *errors, *tail))
-    say(f"\nLive votes (alpha {ALPHA:g}; errors of the immediate answer after so many votes, against the refined one)")
+    say(
+        f"\nLive votes (alpha {ALPHA:g}; errors of the immediate answer after so many votes, against the "
+        "refined one)"
+    )
     show_table(HEADER, rows)
 
 

@@ -17,7 +17,8 @@ LONGEST_IMPORT, LONGEST_FIRST_FIT = 1.0, 2.0  # seconds, of the whole process
 FIT_ITEMS = 1_000
 _TIMED = "import time; begin = time.perf_counter(); {code}; print(time.perf_counter() - begin)"
 _FIT = (
-    "import softspread, sys; from benchmarks._common import make_items, make_votes; X, classes = make_items({n}, 0); "
+    "import softspread, sys; from benchmarks._common import make_items, make_votes; X, classes = "
+    "make_items({n}, 0); "
     "begin = time.perf_counter(); "
     "softspread.ProbabilisticLabelSpreading().fit(X, softspread.Votes.from_pairs(*make_votes(classes, 0)))"
 )
@@ -34,7 +35,9 @@ def run(settings: Settings, folder: Path, report: Report) -> None:
     say("start of a fresh process")
     rows = []
     for name, code in STARTS.items():
-        record = _measure(name, [sys.executable, "-c", _TIMED.format(code=code)], settings.start_repeats, report)
+        record = _measure(
+            name, [sys.executable, "-c", _TIMED.format(code=code)], settings.start_repeats, report
+        )
         rows.append((name, *(seconds(record[key]) for key in ("inside", "seconds", "cpu_seconds"))))
         if "estimator" in name:
             report.judge("import of softspread and its estimator, s", record["inside"], LONGEST_IMPORT)

@@ -1,14 +1,16 @@
-"""The voting page under load: how soon is a vote safe, how soon do soft labels move, is any vote lost or doubled?
+"""The voting page under load: how soon is a vote safe, how soon do soft labels move, is any vote lost or
+doubled?
 
-    python -m benchmarks.bench_web load  --seconds 120     # 20 people on 100,000 items; then log = acks, state = batch
+    python -m benchmarks.bench_web load  --seconds 120     # 20 people on 100,000 items; then log = acks,
+    state = batch
     python -m benchmarks.bench_web start                   # a log of a million votes
     python -m benchmarks.bench_web large                   # a million items: pages and memory
 
-The server runs in a process of its own with accounts and SQLite; the voters are another process on the same machine,
-each with a token and one connection. A voter votes at a steady pace (``--pace`` a second, as fast as people can), or
-with ``--pace 0`` the moment the last answer is in; then 20 votes wait at any time, and one is acknowledged after 20
-divided by the votes a second, whatever the server does. Whatever else runs on the machine makes everybody wait longer:
-how many cores it used meanwhile is measured and said.
+The server runs in a process of its own with accounts and SQLite; the voters are another process on the same
+machine, each with a token and one connection. A voter votes at a steady pace (``--pace`` a second, as fast as
+people can), or with ``--pace 0`` the moment the last answer is in; then 20 votes wait at any time, and one is
+acknowledged after 20 divided by the votes a second, whatever the server does. Whatever else runs on the
+machine makes everybody wait longer: how many cores it used meanwhile is measured and said.
 """
 
 import argparse
@@ -44,7 +46,7 @@ LIMITS = {
 }
 
 
-# --------------------------------------------------------------------------------------------------------- the server
+# ------------------------------------------------------------------------------------------------- the server
 def make_service(folder: Path) -> Any:
     import numpy as np
 
@@ -70,7 +72,9 @@ def serve(folder: Path, voters: int) -> None:
     accounts = Accounts(service.store, service.clock)
     tokens = []
     for number in range(voters + 1):
-        person = accounts.create(f"voter-{number}-{os.getpid()}", "a long password", "annotator" if number else "admin")
+        person = accounts.create(
+            f"voter-{number}-{os.getpid()}", "a long password", "annotator" if number else "admin"
+        )
         tokens.append(accounts.make_token(person, "benchmark"))
 
     def announce(address: str) -> None:
@@ -143,7 +147,7 @@ def machine_seconds() -> float:
     return (user + nice + system + hard + soft + stolen) / os.sysconf("SC_CLK_TCK")
 
 
-# --------------------------------------------------------------------------------------------------------- the voters
+# ------------------------------------------------------------------------------------------------- the voters
 async def one_voter(
     port: int, token: str, number: int, labels: Any, until: float, pace: float
 ) -> list[tuple[float, str]]:
@@ -157,10 +161,13 @@ async def one_voter(
     async def ask(body: dict[str, Any]) -> tuple[int, Any]:
         content = json.dumps(body).encode()
         writer.write(
-            f"{head}Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n".encode() + content
+            f"{head}Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n".encode()
+            + content
         )
         lines = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n")
-        length = next(int(line.split(b":")[1]) for line in lines if line.lower().startswith(b"content-length"))
+        length = next(
+            int(line.split(b":")[1]) for line in lines if line.lower().startswith(b"content-length")
+        )
         return int(lines[0].split()[1]), json.loads(await reader.readexactly(length))
 
     _, answer = await ask({"wanted": AHEAD})
@@ -216,7 +223,9 @@ def prepare(folder: Path, n: int) -> Path:
 
 
 def run_load(folder: Path, report: Any, n: int, voters: int, duration: float, pace: float) -> None:
-    """20 people vote; afterwards the log is compared with what was acknowledged, the state with a batch run."""
+    """20 people vote; afterwards the log is compared with what was acknowledged, the state with a batch
+    run.
+    """
     import numpy as np
 
     home = prepare(folder, n)
@@ -258,10 +267,15 @@ def run_load(folder: Path, report: Any, n: int, voters: int, duration: float, pa
         f"  {len(taken):,} votes, {rate:.0f} a second; acknowledged after median {seconds(facts['median'])}, "
         f"95 % {seconds(facts['p95'])}, 99 % {seconds(facts['p99'])}, max {seconds(facts['largest'])}"
     )
-    say(f"  soft labels moved after median {latency['median']} ms, 95 % {latency['p95']} ms; memory {memory:.2f} GiB")
     say(
-        f"  server: {1000 * facts['cpu_per_vote']:.1f} ms of processor time a vote, {facts['cores_used']:.2f} cores; "
-        f"voters {facts['cores_of_voters']:.2f}, everything else on the machine {facts['cores_of_others']:.2f}"
+        f"  soft labels moved after median {latency['median']} ms, 95 % {latency['p95']} ms; memory "
+        f"{memory:.2f} GiB"
+    )
+    say(
+        f"  server: {1000 * facts['cpu_per_vote']:.1f} ms of processor time a vote, "
+        f"{facts['cores_used']:.2f} cores; "
+        f"voters {facts['cores_of_voters']:.2f}, everything else on the machine "
+        f"{facts['cores_of_others']:.2f}"
     )
     say(
         f"  lost {facts['lost']}, doubled {facts['doubled']}, not asked for {facts['foreign']}; "
@@ -295,16 +309,20 @@ def compare_with_batch(home: Path, table: bytes, served: dict[str, Any]) -> dict
     import numpy as np
     import pandas as pd
 
-    from softspread.estimators import ProbabilisticLabelSpreading
-    from softspread.graph.operator import Graph
-    from softspread.votes import Votes
+    from softspread.estimators.spreading import ProbabilisticLabelSpreading
+    from softspread.graph.graph import Graph
+    from softspread.votes.votes import Votes
 
     with sqlite3.connect(home / "data" / "votes.sqlite") as connection:
         log = pd.read_sql("select item, label, weight from log where kind < 2", connection)
     graph = Graph.load(home / "data" / "graph.npz")
     rows = log["item"].str.slice(5).astype(int).to_numpy()
-    votes = Votes.from_pairs(rows, log["label"].astype(str).to_numpy(dtype=object), None, log["weight"].to_numpy())
-    fit = ProbabilisticLabelSpreading(annotator_model="none", n_jobs=1).fit(graph, votes, classes=list(CLASSES))
+    votes = Votes.from_pairs(
+        rows, log["label"].astype(str).to_numpy(dtype=object), None, log["weight"].to_numpy()
+    )
+    fit = ProbabilisticLabelSpreading(annotator_model="none", n_jobs=1).fit(
+        graph, votes, classes=list(CLASSES)
+    )
     batch = fit.predict_proba()
     frame = pd.read_parquet(io.BytesIO(table))
     refined = frame[[f"p_{name}" for name in CLASSES]].to_numpy(dtype=np.float64)
@@ -315,13 +333,16 @@ def compare_with_batch(home: Path, table: bytes, served: dict[str, Any]) -> dict
     }
 
 
-# ----------------------------------------------------------------------------------------------- start and large sets
+# --------------------------------------------------------------------------------------- start and large sets
 def fill_log(path: Path, n_items: int, n_votes: int) -> None:
     """A log of random votes by 200 people, written straight into the database."""
     import numpy as np
 
     rng = np.random.default_rng(3)
-    items, columns = rng.integers(n_items, size=n_votes).tolist(), rng.integers(N_CLASSES, size=n_votes).tolist()
+    items, columns = (
+        rng.integers(n_items, size=n_votes).tolist(),
+        rng.integers(N_CLASSES, size=n_votes).tolist(),
+    )
     rows = (
         (
             number + 1,
@@ -351,13 +372,22 @@ def run_start(folder: Path, report: Any, n: int) -> None:
         server = ServerProcess(home)
         start, whole = server.facts["start"], server.whole_start
         say(
-            f"start with {START_VOTES:,} votes on {n:,} items, {name}: {start:.1f} s, whole process {whole:.1f} s, "
+            f"start with {START_VOTES:,} votes on {n:,} items, {name}: {start:.1f} s, whole process "
+            f"{whole:.1f} s, "
             f"{server.memory():.2f} GiB"
         )
         report.add(
-            bench="web_start", n=n, votes=START_VOTES, how=name, start=start, whole=whole, memory=server.memory()
+            bench="web_start",
+            n=n,
+            votes=START_VOTES,
+            how=name,
+            start=start,
+            whole=whole,
+            memory=server.memory(),
         )
-        report.judge(f"start with a million votes {name}, s", whole, LIMITS["start with a million votes, s"], n=n)
+        report.judge(
+            f"start with a million votes {name}, s", whole, LIMITS["start with a million votes, s"], n=n
+        )
         server.stop()
 
 
@@ -366,7 +396,13 @@ def run_large(folder: Path, report: Any, n: int) -> None:
     home = prepare(folder, n)
     server = ServerProcess(home, 2)
     say(f"{n:,} items: server up after {server.whole_start:.1f} s")
-    paths = ("/vote", "/dashboard", "/api/v1/dashboard", "/api/v1/map/values", "/api/v1/items?search=item-0012345")
+    paths = (
+        "/vote",
+        "/dashboard",
+        "/api/v1/dashboard",
+        "/api/v1/map/values",
+        "/api/v1/items?search=item-0012345",
+    )
     worst = 0.0
     for path in paths:
         times = []
@@ -390,7 +426,12 @@ def run_large(folder: Path, report: Any, n: int) -> None:
         f"{latency['p95']} ms; memory {memory:.2f} GiB"
     )
     report.add(
-        bench="web_large", n=n, votes=len(taken), p95=percentile(times, 0.95), moved_ms=latency, memory_gib=memory
+        bench="web_large",
+        n=n,
+        votes=len(taken),
+        p95=percentile(times, 0.95),
+        moved_ms=latency,
+        memory_gib=memory,
     )
     report.judge("page with a million items, s", worst, LIMITS["page with a million items, s"], n=n)
     report.judge("memory with a million items, GiB", memory, LIMITS["memory with a million items, GiB"], n=n)
@@ -399,13 +440,17 @@ def run_large(folder: Path, report: Any, n: int) -> None:
 
 def main() -> None:
     """Run one part, or the server for another process."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("part", choices=("load", "start", "large", "serve"))
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "softspread-bench-web")
     parser.add_argument("--items", type=int, default=None, help="default 100,000, and 1,000,000 for large")
     parser.add_argument("--voters", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=120.0)
-    parser.add_argument("--pace", type=float, default=11.0, help="votes a second of each voter, 0 = no pause at all")
+    parser.add_argument(
+        "--pace", type=float, default=11.0, help="votes a second of each voter, 0 = no pause at all"
+    )
     parser.add_argument("--out", type=Path, default=None, help="file of JSON lines")
     wishes = parser.parse_args()
     if wishes.part == "serve":

@@ -1,4 +1,5 @@
-"""The whole job, from a built graph to soft labels for all items: ours beside one solve per vote and scikit-learn.
+"""The whole job, from a built graph to soft labels for all items: ours beside one solve per vote and
+scikit-learn.
 
 `python -m benchmarks.bench_whole_job --sizes 1000,10000`; benchmarks/README.md says what each column means.
 """
@@ -14,8 +15,20 @@ LEAST_RATIO = {10_000: 50.0, 100_000: 1_000.0, 1_000_000: 10_000.0}  # against o
 MILLION = 1_000_000
 MILLION_SECONDS, MILLION_GIB = 30.0, 2.0  # without k-NN
 MILLION_SEARCH_SECONDS, LEAST_RECALL = 75.0, 0.999
-ALL_VOTES_UP_TO = 10_000  # the reference solves every vote up to this size, beyond a sample of items is compared
-HEADER = ("n", "alpha", "way", "whole job", "per vote", "setup / k-NN", "memory", "max |p - literal|", "ours is faster")
+ALL_VOTES_UP_TO = (
+    10_000  # the reference solves every vote up to this size, beyond a sample of items is compared
+)
+HEADER = (
+    "n",
+    "alpha",
+    "way",
+    "whole job",
+    "per vote",
+    "setup / k-NN",
+    "memory",
+    "max |p - literal|",
+    "ours is faster",
+)
 
 
 def run(settings: Settings, folder: Path, report: Report) -> None:
@@ -23,13 +36,18 @@ def run(settings: Settings, folder: Path, report: Report) -> None:
     for n in settings.sizes:
         say(f"whole job, n = {n:,}: items, neighbours")
         home = prepare_dataset(settings, folder, n, report)
-        search = next(record for record in report.records if record["bench"] == "neighbors" and record["n"] == n)
+        search = next(
+            record for record in report.records if record["bench"] == "neighbors" and record["n"] == n
+        )
         _judge_search(report, search)
         rows = [_search_row(search)]
         for alpha in settings.alphas:
             say(f"whole job, n = {n:,}, alpha = {alpha:g}: ours, its error, one solve per vote, scikit-learn")
             rows.extend(_measure(settings, home, report, n, alpha))
-        say(f"\nWhole job, n = {n:,}, {search['votes']:,} votes; one solve per vote: extrapolated from a sample")
+        say(
+            f"\nWhole job, n = {n:,}, {search['votes']:,} votes; one solve per vote: extrapolated from a "
+            "sample"
+        )
         show_table(HEADER, rows, left=("way",))
         say("")
 
@@ -55,7 +73,9 @@ def _measure(settings: Settings, home: Path, report: Report, n: int, alpha: floa
         limit = LARGEST_ERROR[tol]
         report.judge("max |p - p_literal|", error["error"], limit, **where, tol=tol)
     mine = records[DEFAULT_TOL]
-    rivals = run_task("rivals", home, alpha=alpha, most_votes=settings.rival_votes, time_limit=settings.rival_seconds)
+    rivals = run_task(
+        "rivals", home, alpha=alpha, most_votes=settings.rival_votes, time_limit=settings.rival_seconds
+    )
     spreading = run_task("label_spreading", home, alpha=alpha, time_limit=settings.label_spreading_seconds)
     rows = [_our_row(records[tol]) for tol in tols]
     for name in ("fgmres", "cg"):
@@ -65,12 +85,18 @@ def _measure(settings: Settings, home: Path, report: Report, n: int, alpha: floa
             say(f"  {name} skipped: {rivals['skipped']}")
             continue
         report.add(
-            bench="whole_job", what=name, **where, extrapolated=rival["measured_votes"] < rivals["votes"], **rival
+            bench="whole_job",
+            what=name,
+            **where,
+            extrapolated=rival["measured_votes"] < rivals["votes"],
+            **rival,
         )
         ratio = _ratio(report, where, name, rival["seconds"], mine["seconds"])
         rows.append(_rival_row(name, where, rival, ratio))
         if name == "fgmres" and alpha == TARGET_ALPHA and n in LEAST_RATIO:
-            report.judge("times faster than one FGMRES solve per vote", ratio, LEAST_RATIO[n], at_least=True, **where)
+            report.judge(
+                "times faster than one FGMRES solve per vote", ratio, LEAST_RATIO[n], at_least=True, **where
+            )
     report.add(bench="whole_job", what="label_spreading", **where, **spreading)
     if spreading["skipped"]:
         say(f"  scikit-learn's LabelSpreading skipped: {spreading['skipped']}")

@@ -1,10 +1,13 @@
-"""Annotator models side by side: majority, Dawid-Skene, plain spreading, consistency weights, confusion votes.
+"""Annotator models side by side: majority, Dawid-Skene, plain spreading, consistency weights, confusion
+votes.
 
-    python experiments/annotators.py --data FOLDER [--only labelme|cifar10h|flags|failures] [--crowd NAME] [--draws 3]
+    python experiments/annotators.py --data FOLDER [--only labelme|cifar10h|flags|failures] [--crowd NAME]
+    [--draws 3]
 
-``FOLDER`` holds ``labelme`` and ``cifar10h``. labelme: error and Brier score against the gold labels. cifar10h: 40
-simulated annotators, one vote an item, root mean squared error to the soft labels of about 50 real people. Dawid-Skene
-is crowd-kit's (``pip install crowd-kit``, which brings no torch); where that is not installed its column stays empty.
+``FOLDER`` holds ``labelme`` and ``cifar10h``. labelme: error and Brier score against the gold labels.
+cifar10h: 40 simulated annotators, one vote an item, root mean squared error to the soft labels of about 50
+real people. Dawid-Skene is crowd-kit's (``pip install crowd-kit``, which brings no torch); where that is not
+installed its column stays empty.
 """
 
 import argparse
@@ -18,16 +21,19 @@ import numpy as np
 import pandas as pd
 
 from softspread import knn_graph
-from softspread.annotators import fit_annotators, net_votes
-from softspread.data import FloatArray, IntArray
+from softspread._common.types import FloatArray, IntArray
+from softspread.annotators.cells import net_votes
+from softspread.annotators.fit import fit_annotators
+from softspread.diffusion.diffusion import Diffusion
 from softspread.graph import Graph
-from softspread.spreading import Diffusion, soft_labels
-from softspread.votes import VoteTable
+from softspread.spreading.evidence import soft_labels
+from softspread.votes.votes import VoteTable
 
 ALPHAS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 METHODS = ("majority", "dawid-skene", "plain", "consistency", "confusion")
 N_ANNOTATORS = 40
-CROWDS = {  # how many of the 40 are honest, noisy (40 % at random), uniform spammers, one-class spammers, confusers
+# how many of the 40 are honest, noisy (40 % at random), uniform spammers, one-class spammers, confusers
+CROWDS = {
     "mixed crowd": (20, 8, 6, 3, 3),
     "85 % spammers": (6, 0, 24, 10, 0),
     "all honest": (40, 0, 0, 0, 0),
@@ -37,7 +43,9 @@ Score = Callable[[FloatArray], list[float]]
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
     parser.add_argument("--only", choices=("labelme", "cifar10h", "flags", "failures"))
     parser.add_argument("--draws", type=int, default=3)
@@ -95,7 +103,9 @@ def dawid_skene(votes: VoteTable, n: int, n_classes: int) -> FloatArray | None:
     return out
 
 
-def all_methods(at: Callable[[float], Diffusion], votes: VoteTable, n_classes: int, score: Score) -> list[list[float]]:
+def all_methods(
+    at: Callable[[float], Diffusion], votes: VoteTable, n_classes: int, score: Score
+) -> list[list[float]]:
     """Scores of METHODS, in order."""
     n = at(ALPHAS[0]).graph.n_items
     cells = net_votes(votes, n_classes)
@@ -105,7 +115,8 @@ def all_methods(at: Callable[[float], Diffusion], votes: VoteTable, n_classes: i
     rated = fit_annotators(at, votes, n_classes, alphas=ALPHAS)
     print(
         f"    plain alpha {plain.alpha}, rated alpha {rated.alpha} kappa {rated.kappa}, "
-        f"{cells.n_annotators} annotators, {len(votes)} votes, consistency fit {time.perf_counter() - start:.1f} s",
+        f"{cells.n_annotators} annotators, {len(votes)} votes, consistency fit "
+        f"{time.perf_counter() - start:.1f} s",
         flush=True,
     )
     answers: list[FloatArray | None] = [majority(votes, n, n_classes), dawid_skene(votes, n, n_classes)]
@@ -117,7 +128,10 @@ def all_methods(at: Callable[[float], Diffusion], votes: VoteTable, n_classes: i
 def show(title: str, draws: list[list[list[float]]]) -> None:
     """One line: mean over draws."""
     means = [np.mean(scores, axis=0) for scores in zip(*draws, strict=True)]
-    cells = [" / ".join(f"{value:.4f}" for value in np.atleast_1d(mean)) if np.size(mean) else "-" for mean in means]
+    cells = [
+        " / ".join(f"{value:.4f}" for value in np.atleast_1d(mean)) if np.size(mean) else "-"
+        for mean in means
+    ]
     print(f"| {title} | " + " | ".join(cells) + " |", flush=True)
 
 
@@ -229,7 +243,9 @@ def _flags(at: Callable[[float], Diffusion], votes: VoteTable) -> tuple[np.ndarr
 
 
 def show_failures(folder: Path, n_draws: int) -> None:
-    """Collusion (everybody in the ring names the next class) and a confusion that half of the crowd shares."""
+    """Collusion (everybody in the ring names the next class) and a confusion that half of the crowd
+    shares.
+    """
     graph, votes, gold = load_labelme(folder)
     at, score = diffusions(graph), gold_score(gold, 8)
     print("| error / Brier | " + " | ".join(METHODS) + " |")
@@ -239,7 +255,9 @@ def show_failures(folder: Path, n_draws: int) -> None:
             rng = np.random.default_rng(seed)
             ring = rng.random(59) < share
             columns = np.where(ring[votes.annotators.astype(int)], (gold[votes.rows] + 1) % 8, votes.columns)
-            draws.append(all_methods(at, VoteTable(votes.rows, columns, votes.weights, votes.annotators), 8, score))
+            draws.append(
+                all_methods(at, VoteTable(votes.rows, columns, votes.weights, votes.annotators), 8, score)
+            )
         show(f"labelme, {share:.0%} collude", draws)
     draws = []
     for seed in range(n_draws):
@@ -247,7 +265,9 @@ def show_failures(folder: Path, n_draws: int) -> None:
         half = rng.random(59) < 0.5
         fooled = half[votes.annotators.astype(int)] & (gold[votes.rows] == 2)
         columns = np.where(fooled, 3, votes.columns)
-        draws.append(all_methods(at, VoteTable(votes.rows, columns, votes.weights, votes.annotators), 8, score))
+        draws.append(
+            all_methods(at, VoteTable(votes.rows, columns, votes.weights, votes.annotators), 8, score)
+        )
     show("labelme, half of the crowd takes class 2 for 3", draws)
 
 

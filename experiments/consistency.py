@@ -2,11 +2,11 @@
 
     python experiments/consistency.py --jsonl consistency.jsonl
 
-Three tables. (1) Items and votes that the theorem asks for at epsilon 0.1, delta 0.05 in 1, 2, 5 and 20 dimensions,
-with the published constants and with the refined ones. (2) Simulations with the theorem's alpha_n and rates and
-practical factors: votes per item, largest error, RMSE, both graphs. (3) The cheapest simulated budget at which the
-largest error of every draw stayed within epsilon, against the theorem's for the same truth. Takes about two minutes on
-one core.
+Three tables. (1) Items and votes that the theorem asks for at epsilon 0.1, delta 0.05 in 1, 2, 5 and 20
+dimensions, with the published constants and with the refined ones. (2) Simulations with the theorem's alpha_n
+and rates and practical factors: votes per item, largest error, RMSE, both graphs. (3) The cheapest simulated
+budget at which the largest error of every draw stayed within epsilon, against the theorem's for the same
+truth. Takes about two minutes on one core.
 """
 
 import argparse
@@ -15,12 +15,13 @@ import json
 import math
 from pathlib import Path
 
-from softspread.guarantees import BOUNDS, SINE_LIPSCHITZ, plan, simulate_consistency
+from softspread.guarantees.theorem import BOUNDS, SINE_LIPSCHITZ, plan, simulate_consistency
 
 DIMENSIONS = (1, 2, 5, 20)
 SIZES = (500, 2_000, 8_000, 32_000)
 DELTA = 0.05
-REACHES = (  # (dimension, epsilon, numbers of items, radius factor): small radii keep the bias at the cube's border low
+# (dimension, epsilon, numbers of items, radius factor): small radii keep the bias at the cube's border low
+REACHES = (
     (1, 0.1, (8_000, 32_000), 0.25),
     (1, 0.3, (500, 2_000), 0.4),
     (2, 0.3, (8_000, 32_000), 0.5),
@@ -103,13 +104,16 @@ def show(row):
     """One line of the table that the row belongs to."""
     if row["table"] == "theorem":
         return (
-            f"{row['bound']:8} d={row['dimension']:<3} n = 10^{row['log10_n']:<8.1f} m = 10^{row['log10_m']:<8.1f} "
-            f"counting each item: 10^{row['log10_counting']:<8.1f} m <= n from n = 10^{row['log10_n_one_vote']:.1f}"
+            f"{row['bound']:8} d={row['dimension']:<3} n = 10^{row['log10_n']:<8.1f} m = "
+            f"10^{row['log10_m']:<8.1f} "
+            f"counting each item: 10^{row['log10_counting']:<8.1f} m <= n from n = "
+            f"10^{row['log10_n_one_vote']:.1f}"
         )
     if row["table"] == "simulation":
         return (
             f"{row['graph']:8} d={row['dimension']} n={row['n_items']:<6} m={row['n_votes']:<6} "
-            f"votes/item {row['votes_per_item']:.3f}  alpha {row['alpha']:.4f}  degree {row['mean_degree']:6.1f}  "
+            f"votes/item {row['votes_per_item']:.3f}  alpha {row['alpha']:.4f}  degree "
+            f"{row['mean_degree']:6.1f}  "
             f"largest error {row['largest_error']:.3f} +- {row['largest_error_spread']:.3f}  "
             f"RMSE {row['rmse']:.4f} +- {row['rmse_spread']:.4f}"
         )
@@ -123,13 +127,18 @@ def show(row):
 
 def main():
     """Print the tables; write every row to a JSON lines file if asked."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--draws", type=int, default=5, help="independent repetitions of every simulation")
     parser.add_argument("--jsonl", type=Path, help="write one JSON object per row to this file")
     arguments = parser.parse_args()
     rows = []
     for title, found in (
-        ("What the theorem asks for: epsilon 0.1, delta 0.05, Lipschitz constant 1, unit cube", theorem_rows()),
+        (
+            "What the theorem asks for: epsilon 0.1, delta 0.05, Lipschitz constant 1, unit cube",
+            theorem_rows(),
+        ),
         ("Simulation: (1 + sin(2 pi x_1)) / 2 on the unit cube", simulation_rows(arguments.draws)),
         ("Cheapest budget with every draw within epsilon", reach_rows(arguments.draws)),
     ):
@@ -139,7 +148,9 @@ def main():
             rows.append(row)
     if arguments.jsonl is not None:
         # a radius that does not exist is null: NaN is no JSON
-        clean = ({k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()} for row in rows)
+        clean = (
+            {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()} for row in rows
+        )
         arguments.jsonl.write_text("".join(json.dumps(row, allow_nan=False) + "\n" for row in clean))
 
 

@@ -2,12 +2,14 @@
 
     python experiments/interval_coverage.py [--data FOLDER] [--only NAME ...] [--draws N] [--budget B]
 
-For each dataset and budget: draws of votes, uniformly with replacement (the sine curve has a region with few votes),
-fitted as a user would, alpha="auto" (sine curve: 0.99, as in the paper), then per method and level the share of
-entries (item and class) that lie in their interval, the same for entries with a true probability above 0.05, and the
-mean width; for the level 0.9 also the coverage in each decile of evidence, and that of entries that are truly
-0. Means over the draws, and for the calibrated interval the lowest and highest draw. Prints Markdown. Several classes:
-one to five minutes for each case on a quiet core.
+For each dataset and budget: draws of votes, uniformly with replacement (the sine curve has a region with few
+votes), fitted as a user would, alpha="auto" (sine curve: 0.99, as in the paper), then per method and level
+the share of entries (item and class) that lie in their interval, the same for entries with a true probability
+above
+0.05, and the mean width; for the level 0.9 also the coverage in each decile of evidence, and that of entries
+that are truly
+0. Means over the draws, and for the calibrated interval the lowest and highest draw. Prints Markdown. Several
+classes: one to five minutes for each case on a quiet core.
 """
 
 import argparse
@@ -23,8 +25,8 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.neural_network import MLPClassifier
 
 from softspread import ProbabilisticLabelSpreading, SoftspreadWarning, Votes, knn_graph
-from softspread.data import FloatArray, IntArray
-from softspread.intervals import wilson
+from softspread._common.types import FloatArray, IntArray
+from softspread.intervals.wilson import wilson
 
 LEVELS = (0.5, 0.9, 0.95, 0.99)
 METHODS = ("wilson", "wilson, not snapped", "wilson_floor", "hoeffding, no bias", "hoeffding", "calibrated")
@@ -110,7 +112,8 @@ def report(
     chosen = ", ".join(f"{alpha:g}" for alpha in sorted(set(alphas)))
     print(f"\n### {case.name}: {n} items, {n_classes} classes, budget {budget:.0%}, {case.draws} draws\n")
     print(
-        f"alpha {chosen}; {np.mean(repeats):.0f} items with two or more votes; {seconds:.1f} s of one core a draw. "
+        f"alpha {chosen}; {np.mean(repeats):.0f} items with two or more votes; {seconds:.1f} s of one core a "
+        "draw. "
         "Each cell: coverage / coverage where p > 0.05 / mean width.\n"
     )
     print("| method | " + " | ".join(f"{level:g}" for level in LEVELS) + " | deciles of evidence at 0.9 |")
@@ -128,7 +131,8 @@ def report(
     for level in (0.9, 0.95):
         runs = np.array(found["calibrated", level])
         print(
-            f"\nCalibrated at {level:g}: draws {runs[:, 0].min():.3f} to {runs[:, 0].max():.3f}, where p > 0.05 "
+            f"\nCalibrated at {level:g}: draws {runs[:, 0].min():.3f} to {runs[:, 0].max():.3f}, where p > "
+            "0.05 "
             f"{runs[:, 1].min():.3f} to {runs[:, 1].max():.3f}, deciles of all draws "
             f"{runs[:, 4:].min():.3f} to {runs[:, 4:].max():.3f}.",
             flush=True,
@@ -136,7 +140,9 @@ def report(
 
 
 def sine(draws: int) -> Case:
-    """The paper's curve: 2000 points in 0..10, P = (sin x + 1) / 2, one vote an item; between 6 and 8 one in twenty."""
+    """The paper's curve: 2000 points in 0..10, P = (sin x + 1) / 2, one vote an item; between 6 and 8 one in
+    twenty.
+    """
     x = np.sort(np.random.default_rng(0).uniform(0, 10, 2000))
     p = 0.5 * (np.sin(x) + 1)
     sparse = (x > 6) & (x < 8)
@@ -158,7 +164,9 @@ def cifar10h(folder: Path, draws: int, budgets: tuple[float, ...], second_votes:
     counts = np.load(folder / "cifar10h" / "counts.npy").astype(float)
     X = np.load(folder / "cifar10h" / "features_efflite2_umap20.npy")
     name = "cifar10h" + (f" with {second_votes} second votes" if second_votes else "")
-    return Case(name, X, counts / counts.sum(axis=1, keepdims=True), budgets, draws, second_votes=second_votes)
+    return Case(
+        name, X, counts / counts.sum(axis=1, keepdims=True), budgets, draws, second_votes=second_votes
+    )
 
 
 def davidson(folder: Path, draws: int) -> Case:
@@ -169,7 +177,9 @@ def davidson(folder: Path, draws: int) -> Case:
 
 
 def mnist(folder: Path, draws: int, n_items: int = 10_000) -> Case:
-    """10,000 of the digits; soft labels are a small network's cross-validated probabilities, as the paper simulates."""
+    """10,000 of the digits; soft labels are a small network's cross-validated probabilities, as the paper
+    simulates.
+    """
     rows = np.random.default_rng(0).choice(70_000, n_items, replace=False)
     X = np.load(folder / "mnist" / "features_pixels_umap20.npy")[rows]
     labels = np.load(folder / "mnist" / "labels.npy")[rows]
@@ -182,11 +192,17 @@ def mnist(folder: Path, draws: int, n_items: int = 10_000) -> Case:
 
 def main() -> None:
     """Run the cases asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="folder with cifar10h, davidson and mnist")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data", type=Path, default=DEFAULT_DATA, help="folder with cifar10h, davidson and mnist"
+    )
     parser.add_argument("--only", nargs="*", help="names of the cases to run")
     parser.add_argument("--draws", type=int, default=None, help="draws of votes per case")
-    parser.add_argument("--budget", type=float, default=None, help="only this one of a case's budgets, 0.25 or 1")
+    parser.add_argument(
+        "--budget", type=float, default=None, help="only this one of a case's budgets, 0.25 or 1"
+    )
     options = parser.parse_args()
     folder, many, few = options.data, options.draws or 8, options.draws or 4
     cases: dict[str, Callable[[], Case]] = {

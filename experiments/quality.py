@@ -1,11 +1,14 @@
-"""Estimated quality against the truth on cifar10h: is it unbiased, do its intervals cover, does the forecast come true?
+"""Estimated quality against the truth on cifar10h: is it unbiased, do its intervals cover, does the forecast
+come true?
 
     python experiments/quality.py apart held_out forecast forecast_two_moons --draws 10
 
-``apart``: 2,000 test items receive no votes for fitting, 1,000 votes on the other 8,000 items are spread at alpha
-0.9, as in the paper's study; then a random part of the test items receives 1, 2, 3, 5 or 10 votes each. ``held_out``:
-the votes behind the soft labels judge themselves. ``forecast``: the predicted gain of further votes against the gain
-that then comes. The soft labels of cifar10h are the truth from which votes are drawn. Data: --data, by default
+``apart``: 2,000 test items receive no votes for fitting, 1,000 votes on the other 8,000 items are spread at
+alpha
+0.9, as in the paper's study; then a random part of the test items receives 1, 2, 3, 5 or 10 votes each.
+``held_out``: the votes behind the soft labels judge themselves. ``forecast``: the predicted gain of further
+votes against the gain that then comes. The soft labels of cifar10h are the truth from which votes are drawn.
+Data: --data, by default
 ../shared/data beside the repository.
 """
 
@@ -18,11 +21,13 @@ from sklearn.datasets import make_moons
 from sklearn.neural_network import MLPClassifier
 
 from softspread import knn_graph, metrics
-from softspread.live import SpreadState
-from softspread.quality import estimate_quality, held_out_quality, predict_gain
+from softspread.diffusion.diffusion import Diffusion
+from softspread.quality.estimate import estimate_quality, held_out_quality
+from softspread.quality.forecast import predict_gain
 from softspread.simulate import draw_columns
-from softspread.spreading import Diffusion, soft_labels
-from softspread.votes import VoteTable
+from softspread.spreading.evidence import soft_labels
+from softspread.spreading.state import SpreadState
+from softspread.votes.votes import VoteTable
 
 STRENGTH = 1e-4
 FORECASTS = {  # votes, further votes, alphas
@@ -48,7 +53,9 @@ MEASURES = ("rmse", "kl", "accuracy")
 def load(data):
     """Features and true soft labels."""
     counts = np.load(data / "cifar10h/counts.npy").astype(float)
-    return np.load(data / "cifar10h/features_efflite2_umap20.npy").astype(float), counts / counts.sum(1, keepdims=True)
+    return np.load(data / "cifar10h/features_efflite2_umap20.npy").astype(float), counts / counts.sum(
+        1, keepdims=True
+    )
 
 
 def two_moons():
@@ -89,7 +96,8 @@ def show(name, estimates, truths, naives=None):
         old = "" if naives is None else f" | {naives[:, k].mean():.4f}"
         print(
             f"{name} | {measure:8s} | {truths[:, k].mean():.4f}{old} | {value.mean():.4f} | "
-            f"{error.mean():+.4f} ({error.std() / np.sqrt(len(error)):.4f}) | {error.std():.4f} | {cover:.2f}",
+            f"{error.mean():+.4f} ({error.std() / np.sqrt(len(error)):.4f}) | {error.std():.4f} | "
+            f"{cover:.2f}",
             flush=True,
         )
 
@@ -103,7 +111,9 @@ def numbers(quality):
 def apart(args, diffusion, truth):
     """A set of repeatedly voted items."""
     n, n_classes = truth.shape
-    print("items x votes | measure | truth on the 2,000 | naive | estimate | bias (se) | sd | coverage of 90 %")
+    print(
+        "items x votes | measure | truth on the 2,000 | naive | estimate | bias (se) | sd | coverage of 90 %"
+    )
     for size, r in ((100, 10), (200, 5), (500, 2), (500, 3), (1000, 2), (1000, 3), (2000, 1), (2000, 2)):
         found, truths, naives = [], [], []
         for draw in range(args.draws):
@@ -135,7 +145,9 @@ def held_out(args, graph, truth):
 
 
 def forecast(args, name, graph, truth):
-    """Predicted against real gain of further uniform votes; one alpha throughout, or the best at each number."""
+    """Predicted against real gain of further uniform votes; one alpha throughout, or the best at each
+    number.
+    """
     n, n_classes = truth.shape
     cases = FORECASTS[name]
     print(
@@ -150,7 +162,8 @@ def forecast(args, name, graph, truth):
             votes = votes_on(rng.integers(n, size=m + more), truth, rng)
             first = VoteTable(votes.rows[:m], votes.columns[:m], votes.weights[:m])
             now, then = (
-                min(metrics.rmse(truth, fitted(d, part, n_classes)[1]) for d in diffusions) for part in (first, votes)
+                min(metrics.rmse(truth, fitted(d, part, n_classes)[1]) for d in diffusions)
+                for part in (first, votes)
             )
             guess = predict_gain(diffusions, first, n_classes, more, rng=rng)
             inside = guess.gain.lower <= now - then <= guess.gain.upper
@@ -166,7 +179,9 @@ def forecast(args, name, graph, truth):
 
 def main():
     """Read the command line and run the parts asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("parts", nargs="*", default=["apart", "held_out", "forecast", "forecast_two_moons"])
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[1] / "../shared/data")

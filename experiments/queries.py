@@ -2,11 +2,13 @@
 
     python experiments/queries.py two_moons cifar10h --draws 10 --strategies uncertainty balanced
 
-Votes are simulated: a vote on item i names class c with probability p[i, c], the true soft label. All strategies meet
-the same graph (20 neighbours) and have their alpha chosen from the votes by ``choose_parameters`` at every checkpoint;
-beside it stands the best alpha in hindsight, for both strategies. ``uniform`` draws with replacement, as the paper
-does. Real datasets are cut to 3,000 random items, so that dense inverses make 10 draws affordable. ``speed`` times 100
-picks among a million items instead. Data: --data, by default ../shared/data beside the repository.
+Votes are simulated: a vote on item i names class c with probability p[i, c], the true soft label. All
+strategies meet the same graph (20 neighbours) and have their alpha chosen from the votes by
+``choose_parameters`` at every checkpoint; beside it stands the best alpha in hindsight, for both strategies.
+``uniform`` draws with replacement, as the paper does. Real datasets are cut to 3,000 random items, so that
+dense inverses make 10 draws affordable. ``speed`` times 100 picks among a million items instead. Data:
+--data, by default
+../shared/data beside the repository.
 """
 
 import argparse
@@ -21,11 +23,12 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.neural_network import MLPClassifier
 
 from softspread import SoftspreadWarning, knn_graph, metrics
-from softspread.queries import ALPHA_CAP, ALPHA_FLOOR, STRATEGIES, choose_items
+from softspread.diffusion.diffusion import Diffusion
+from softspread.queries.choose import ALPHA_CAP, ALPHA_FLOOR, STRATEGIES, choose_items
 from softspread.simulate import simulate_soft_labels
-from softspread.spreading import Diffusion
-from softspread.tuning import Spreading, choose_parameters
-from softspread.votes import VoteTable
+from softspread.tuning.candidates import Spreading
+from softspread.tuning.search import choose_parameters
+from softspread.votes.votes import VoteTable
 
 ALPHAS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 MOST_ITEMS = 3_000
@@ -123,8 +126,12 @@ class Bench:
         rows, columns = np.nonzero(counts)
         votes = VoteTable(rows, columns, counts[rows, columns])
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SoftspreadWarning)  # few repeats: said once in the docs, not per checkpoint
-            chosen = choose_parameters(self.graph, votes, self.n_classes, alphas=ALPHAS, how=Spreading(n_jobs=1)).alpha
+            warnings.simplefilter(
+                "ignore", SoftspreadWarning
+            )  # few repeats: said once in the docs, not per checkpoint
+            chosen = choose_parameters(
+                self.graph, votes, self.n_classes, alphas=ALPHAS, how=Spreading(n_jobs=1)
+            ).alpha
         rmse = {alpha: metrics.rmse(self.p, self.soft(self.mass(alpha, counts))) for alpha in ALPHAS}
         return chosen, (rmse[chosen], min(rmse.values()))
 
@@ -143,7 +150,9 @@ def run(bench, strategy, seed, budgets):
             else:
                 near = min(max(alpha, ALPHA_FLOOR), ALPHA_CAP)
                 votes = counts.sum(axis=1)
-                rows = choose_items(bench.diffusions[near], bench.mass(near, counts), votes, size, strategy, rng)
+                rows = choose_items(
+                    bench.diffusions[near], bench.mass(near, counts), votes, size, strategy, rng
+                )
             labels = (rng.random((size, 1)) > cumulative[rows]).sum(axis=1).clip(max=bench.n_classes - 1)
             np.add.at(counts, (rows, labels), 1.0)
             done += size
@@ -196,7 +205,9 @@ def measure(name, args):
 
 
 def speed(n_items=1_000_000, n_votes=100_000):
-    """100 picks among a million items after 100,000 votes, alpha 0.9; evidence is made up, as only the work matters."""
+    """100 picks among a million items after 100,000 votes, alpha 0.9; evidence is made up, as only the work
+    matters.
+    """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_items, 3)) + 8 * rng.integers(0, 4, size=(n_items, 3))
     graph = knn_graph(X, 20, index="tree")
@@ -207,7 +218,10 @@ def speed(n_items=1_000_000, n_votes=100_000):
         choose_items(diffusion, mass, votes, 1, strategy, rng)  # compiles, or reads what was compiled before
         start = time.perf_counter()
         choose_items(diffusion, mass, votes, 100, strategy, rng)
-        print(f"{strategy:15s} 100 picks among {n_items:,} items: {time.perf_counter() - start:.2f} s", flush=True)
+        print(
+            f"{strategy:15s} 100 picks among {n_items:,} items: {time.perf_counter() - start:.2f} s",
+            flush=True,
+        )
 
 
 def jackknife(budgets, curves, uniform):
@@ -225,8 +239,12 @@ def jackknife(budgets, curves, uniform):
 
 def main():
     """Read the command line, measure each dataset."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("datasets", nargs="*", default=list(GOALS), help=f"speed, or of {', '.join(DATASETS)}")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "datasets", nargs="*", default=list(GOALS), help=f"speed, or of {', '.join(DATASETS)}"
+    )
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0, help="number of the first draw")
     parser.add_argument("--strategies", nargs="*", default=["uncertainty"], choices=list(STRATEGIES))

@@ -7,9 +7,9 @@
 
 DATA is the folder that holds cifar10h, davidson and mnist. alpha and prior: all 10,000 items of cifar10h
 (features_efflite2_umap20, 20 neighbours), votes drawn uniformly with replacement from the human soft labels.
-strategies: 1,000 items of several datasets, votes placed by query strategies; RMSE of the chosen alpha over that of the
-best in hindsight, mean and (worst) of the draws, and the number of repeats. truth: Bayesian optimisation against the
-soft labels, for comparison.
+strategies: 1,000 items of several datasets, votes placed by query strategies; RMSE of the chosen alpha over
+that of the best in hindsight, mean and (worst) of the draws, and the number of repeats. truth: Bayesian
+optimisation against the soft labels, for comparison.
 """
 
 import argparse
@@ -22,15 +22,18 @@ from sklearn.datasets import make_moons
 from sklearn.neural_network import MLPClassifier
 
 from softspread import SoftspreadWarning, Votes, knn_graph, tuning
-from softspread.live import SpreadState
+from softspread.diffusion.diffusion import Diffusion
+from softspread.heldout import masses
 from softspread.metrics import rmse
-from softspread.queries import choose_items
+from softspread.queries.choose import choose_items
 from softspread.simulate import simulate_soft_labels
-from softspread.spreading import Diffusion, soft_labels
-from softspread.tuning import masses
-from softspread.votes import VoteTable
+from softspread.spreading.evidence import soft_labels
+from softspread.spreading.state import SpreadState
+from softspread.votes.votes import VoteTable
 
-UNSURE_ALPHA = 0.95  # above, hindsight uses the tuning's own rough scales: exact ones take a minute and change no digit
+UNSURE_ALPHA = (
+    0.95  # above, hindsight uses the tuning's own rough scales: exact ones take a minute and change no digit
+)
 HINDSIGHT = tuning.ALPHAS[:-1]  # 0.999 is far from the best everywhere here, and slow
 MOST_ITEMS = 1_000
 SHARES = (0.1, 0.3, 1.0, 2.0)  # votes per item
@@ -49,7 +52,7 @@ def draw(truth: np.ndarray, n_votes: int, seed: int) -> VoteTable:
     return VoteTable(rows, cast(truth, rows, rng), np.ones(n_votes))
 
 
-# ---------------------------------------------------------------------------------------------------------- human votes
+# ------------------------------------------------------------------------------------------------ human votes
 class Cifar10h:
     """Graph, human soft labels and a classifier's predictions."""
 
@@ -67,7 +70,9 @@ class Cifar10h:
         """The choice, and how long it took."""
         strengths = tuning.strength_candidates("auto" if prior is not None else 1e-4, prior is not None)
         start = time.perf_counter()
-        choice = tuning.choose_parameters(self.graph, votes, 10, prior=prior, strengths=strengths, score=score)
+        choice = tuning.choose_parameters(
+            self.graph, votes, 10, prior=prior, strengths=strengths, score=score
+        )
         return choice, time.perf_counter() - start
 
     def mass(self, votes, alpha):
@@ -83,14 +88,19 @@ class Cifar10h:
 
     def error(self, votes, choice, prior=None):
         """RMSE of a choice."""
-        p = soft_labels(self.mass(votes, choice.alpha), self.uniform if prior is None else prior, choice.prior_strength)
+        p = soft_labels(
+            self.mass(votes, choice.alpha), self.uniform if prior is None else prior, choice.prior_strength
+        )
         return rmse(self.truth, p)
 
 
 def show_alpha(data: Path, budgets: list[int], seeds: range) -> None:
     """The alpha chosen by held-out votes against the best of the grid in hindsight."""
     bench = Cifar10h(data)
-    print("votes | chosen alpha | best alpha | RMSE | best RMSE | worst ratio | log: alpha | log: worst ratio | s")
+    print(
+        "votes | chosen alpha | best alpha | RMSE | best RMSE | worst ratio | log: alpha | log: worst ratio "
+        "| s"
+    )
     for n_votes in budgets:
         rows = []
         for seed in seeds:
@@ -103,12 +113,23 @@ def show_alpha(data: Path, budgets: list[int], seeds: range) -> None:
             chosen, seconds = bench.choose(votes)
             by_log, _ = bench.choose(votes, score="log")
             rows.append(
-                (chosen.alpha, best, errors[chosen.alpha], errors[best], by_log.alpha, errors[by_log.alpha], seconds)
+                (
+                    chosen.alpha,
+                    best,
+                    errors[chosen.alpha],
+                    errors[best],
+                    by_log.alpha,
+                    errors[by_log.alpha],
+                    seconds,
+                )
             )
-        chosen, best, got, least, log_alpha, by_log, seconds = (np.array(column) for column in zip(*rows, strict=True))
+        chosen, best, got, least, log_alpha, by_log, seconds = (
+            np.array(column) for column in zip(*rows, strict=True)
+        )
         print(
             f"{n_votes} | {_list(chosen)} | {_list(best)} | {got.mean():.4f} | {least.mean():.4f} | "
-            f"{(got / least).max():.3f} | {_list(log_alpha)} | {(by_log / least).max():.3f} | {seconds.mean():.1f}",
+            f"{(got / least).max():.3f} | {_list(log_alpha)} | {(by_log / least).max():.3f} | "
+            f"{seconds.mean():.1f}",
             flush=True,
         )
 
@@ -128,7 +149,9 @@ def show_prior(data: Path, budgets: list[int], seeds: range) -> None:
             misled = bench.error(votes, bench.choose(votes, shuffled)[0], shuffled)
             error = bench.error(votes, helped, bench.prior)
             rows.append((alone, error, helped.alpha, helped.prior_strength, seconds, misled))
-        alone, error, alpha, strength, seconds, misled = (np.array(column) for column in zip(*rows, strict=True))
+        alone, error, alpha, strength, seconds, misled = (
+            np.array(column) for column in zip(*rows, strict=True)
+        )
         print(
             f"{n_votes} | {alone.mean():.4f} | {error.mean():.4f} | {_list(alpha)} | {_list(strength)} | "
             f"{seconds.mean():.1f} | {misled.mean():.4f} | {(misled / alone).max():.3f}",
@@ -151,7 +174,7 @@ def _list(values):
     return " ".join(f"{value:g}" for value in values)
 
 
-# ---------------------------------------------------------------------------------------------------- placed votes
+# ----------------------------------------------------------------------------------------------- placed votes
 def two_moons(data):
     """Soft labels from a small network; two votes on an item differ in 2.6 % of cases."""
     X, y = make_moons(1000, noise=0.1, random_state=0)
@@ -216,8 +239,13 @@ def show_strategies(data: Path, names: list[str], seeds: range) -> None:
             for place, seed in enumerate(seeds):
                 ratios[place], n_repeats = _ratios(graph, truth, reach, strategy, np.random.default_rng(seed))
                 repeats.append(n_repeats)
-            cells = [f"{mean:.2f} ({worst:.2f})" for mean, worst in zip(ratios.mean(0), ratios.max(0), strict=True)]
-            print(f"{name} | {strategy} | {' | '.join(cells)} | {_list(np.mean(repeats, axis=0).round())}", flush=True)
+            cells = [
+                f"{mean:.2f} ({worst:.2f})" for mean, worst in zip(ratios.mean(0), ratios.max(0), strict=True)
+            ]
+            print(
+                f"{name} | {strategy} | {' | '.join(cells)} | {_list(np.mean(repeats, axis=0).round())}",
+                flush=True,
+            )
 
 
 def _ratios(graph, truth, reach, strategy, rng):
@@ -248,7 +276,9 @@ def _ratios(graph, truth, reach, strategy, rng):
 
 def main() -> None:
     """Parse and run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=["alpha", "prior", "strategies", "truth"])
     parser.add_argument("data", type=Path)
     parser.add_argument("--votes", type=int, nargs="+")

@@ -65,7 +65,11 @@ def operator(A, normalization="symmetric"):
     for i in range(n):
         for j in range(n):
             if A[i, j] > 0:
-                scale = degrees[i] if normalization == "random_walk" else math.sqrt(degrees[i]) * math.sqrt(degrees[j])
+                scale = (
+                    degrees[i]
+                    if normalization == "random_walk"
+                    else math.sqrt(degrees[i]) * math.sqrt(degrees[j])
+                )
                 S[i, j] = A[i, j] / scale
     return S
 

@@ -12,34 +12,27 @@ FILES = sorted(SRC.rglob("*.py"))
 # A dotted name is a file that stands apart from the rest of its package.
 ORDER = [
     "errors",
-    "data",
-    "checks",
-    "parallel",
+    "_common",
+    "metrics",
     "_kernels",
-    "archive",
     "votes",
     "graph",
     "diffusion",
     "spreading",
-    "profiles",
-    "live",
-    "metrics",
+    "heldout",
     "intervals",
-    "base",
-    "baselines",
-    "calibration",
     "tuning",
-    "priors",
     "quality",
     "annotators",
-    "settings",
     "queries",
     "estimators",
-    "storage",
+    "tuning.against_truth",
+    "tuning.tune",
+    "estimators.priors",
+    "estimators.storage",
     "guarantees",
     "simulate",
-    "files",
-    "workspace",
+    "io",
     "embedding",
     "datasets",
     "report",
@@ -110,11 +103,15 @@ def test_every_module_has_a_place(path):
     assert name_of(path) in {*ORDER, "__init__"}
 
 
-@each_of([path for path in FILES if name_of(path) != "__init__"])  # the public face imports everything, when asked
+@each_of(
+    [path for path in FILES if name_of(path) != "__init__"]
+)  # the public face imports everything, when asked
 def test_a_module_imports_only_what_stands_above_it(path):
     """The order of the layers is the order of imports."""
     own = place_of(".".join(path.relative_to(SRC).with_suffix("").parts))
-    ours = {name.removeprefix("softspread.") for name in imported_modules(path) if name.startswith("softspread.")}
+    ours = {
+        name.removeprefix("softspread.") for name in imported_modules(path) if name.startswith("softspread.")
+    }
     below = {place for place in map(place_of, ours) if place is not None and RANK[place] > RANK[own]}
     assert not below, f"{own} may not import {sorted(below)}: they stand below it"
 
@@ -150,13 +147,22 @@ def test_nothing_prints_or_exits_but_the_command_line(path):
     calls = {dotted_name(node.func) for node in nodes_of(path) if isinstance(node, ast.Call)}
     if name_of(path) not in PRINTING:
         assert not calls & {"print", "sys.exit", "exit", "quit", "os._exit", "breakpoint"}
-        assert not [n for n in nodes_of(path) if isinstance(n, ast.Raise) and n.exc and "SystemExit" in ast.dump(n.exc)]
+        assert not [
+            n
+            for n in nodes_of(path)
+            if isinstance(n, ast.Raise) and n.exc and "SystemExit" in ast.dump(n.exc)
+        ]
 
 
 @everyfile
 def test_randomness_comes_from_generators(path):
     """No function of numpy's global generator, no `random` module."""
-    legal = {"np.random.Generator", "np.random.default_rng", "np.random.SeedSequence", "np.random.RandomState"}
+    legal = {
+        "np.random.Generator",
+        "np.random.default_rng",
+        "np.random.SeedSequence",
+        "np.random.RandomState",
+    }
     used = {dotted_name(node) for node in nodes_of(path) if isinstance(node, ast.Attribute)}
     assert not {name for name in used if name.startswith(("np.random.", "numpy.random."))} - legal
     assert "random" not in imported_modules(path)
@@ -165,11 +171,17 @@ def test_randomness_comes_from_generators(path):
 @everyfile
 def test_nothing_is_unpickled(path):
     """Files are read without running what they hold."""
-    assert not {"pickle", "joblib", "dill", "shelve"} & {name.split(".")[0] for name in imported_modules(path)}
-    calls = [node for node in nodes_of(path) if isinstance(node, ast.Call) and dotted_name(node.func) == "np.load"]
+    assert not {"pickle", "joblib", "dill", "shelve"} & {
+        name.split(".")[0] for name in imported_modules(path)
+    }
+    calls = [
+        node for node in nodes_of(path) if isinstance(node, ast.Call) and dotted_name(node.func) == "np.load"
+    ]
     for call in calls:
         allowed = {
-            keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords if keyword.arg != "mmap_mode"
+            keyword.arg: ast.literal_eval(keyword.value)
+            for keyword in call.keywords
+            if keyword.arg != "mmap_mode"
         }
         assert allowed.get("allow_pickle") is False
 

@@ -60,14 +60,17 @@ def read(path):
 
 
 def test_a_run_writes_times_errors_and_ratios_that_agree(in_process, tmp_path, capsys):
-    """Ratios are quotients of the times beside them, errors are below their limits, and every line is JSON."""
+    """Ratios are quotients of the times beside them, errors are below their limits, and every line is
+    JSON."""
     out = tmp_path / "run.jsonl"
     arguments = f"--sizes 300 --alphas {ALPHA} --only whole_job,live --repeats 1 --live-votes 3 --out {out}"
     in_process["__main__"].main(arguments.split())
     records = read(out)
     assert records[0]["bench"] == "run"
     assert {"machine", "versions", "commit", "settings"} <= set(records[0])
-    jobs = {(record["what"], record.get("tol")): record for record in records if record["bench"] == "whole_job"}
+    jobs = {
+        (record["what"], record.get("tol")): record for record in records if record["bench"] == "whole_job"
+    }
     for tol, limit in ((1e-6, 1e-4), (1e-8, 1e-6)):
         record = jobs["ours", tol]
         assert 0 <= record["error"] <= limit
@@ -107,7 +110,9 @@ def test_every_answer_is_timed(in_process, tmp_path, capsys):
 def test_starts_are_measured_in_fresh_processes(benchmarks, tmp_path, monkeypatch):
     """A process takes at least as long as the import inside it."""
     start = benchmarks["bench_start"]
-    monkeypatch.setattr(start, "STARTS", {name: start.STARTS[name] for name in ("python alone", "import softspread")})
+    monkeypatch.setattr(
+        start, "STARTS", {name: start.STARTS[name] for name in ("python alone", "import softspread")}
+    )
     monkeypatch.setattr(start, "find_spec", lambda name: None)
     out = tmp_path / "run.jsonl"
     benchmarks["__main__"].main(f"--start-repeats 1 --out {out}".split(), only="start")
@@ -130,11 +135,14 @@ def test_the_reference_is_the_dense_inverse(benchmarks, dataset):
     for row, column in zip(votes.rows, votes.columns, strict=True):
         mass[:, column] += M[:, row] / M[:, row].max()
     literal = benchmarks["_literal"].literal_mass(graph, ALPHA, votes)
-    np.testing.assert_allclose(literal, mass, rtol=0, atol=1e-8)  # 120 solves with residual 1e-10, condition 19
+    np.testing.assert_allclose(
+        literal, mass, rtol=0, atol=1e-8
+    )  # 120 solves with residual 1e-10, condition 19
 
 
 def test_the_sampled_error_is_that_of_the_literal_algorithm(benchmarks, dataset):
-    """With time for every scale, the sample's error is the error on these items; with none, what is unseen is said."""
+    """With time for every scale, the sample's error is the error on these items; with none, what is unseen is
+    said."""
     graph, votes, est = dataset
     literal = benchmarks["_literal"]
     p = est.predict_proba()[graph.order]
@@ -164,7 +172,8 @@ def test_the_timed_kernel_is_that_of_scikit_learn(benchmarks):
 
 
 def test_items_and_votes_follow_their_seed(benchmarks):
-    """The same seed gives the same items and votes, another seed others; votes name every class and no item twice."""
+    """The same seed gives the same items and votes, another seed others; votes name every class and no item
+    twice."""
     common = benchmarks["_common"]
     X, classes = common.make_items(500, 3)
     np.testing.assert_array_equal(X, common.make_items(500, 3)[0])

@@ -16,7 +16,8 @@ from softspread.simulate import draw_votes
 
 @pytest.fixture(scope="module", autouse=True)
 def smaller():
-    """The first 500 digits, soft labels of ten trees, a short layout: other numbers, same laws, a quicker test."""
+    """The first 500 digits, soft labels of ten trees, a short layout: other numbers, same laws, a quicker
+    test."""
     pixels, digits = datasets.load_digits(return_X_y=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(datasets, "load_digits", lambda return_X_y: (pixels[:500], digits[:500]))
@@ -54,12 +55,18 @@ def test_figures_are_the_rmse_of_a_fit_done_by_hand(two_draws, draw, column):
     np.add.at(y, (votes.items[:n_votes], votes.labels[:n_votes]), 1)
     p = ProbabilisticLabelSpreading(alpha=0.9).fit(data.graph, y).predict_proba()
     # soft labels are promised to 1e-4 for the default tol, so their RMSE agrees to that
-    assert two_draws.rows[0].scores[column].rmse[draw] == pytest.approx(metrics.rmse(data.p_true, p), abs=1e-4)
+    assert two_draws.rows[0].scores[column].rmse[draw] == pytest.approx(
+        metrics.rmse(data.p_true, p), abs=1e-4
+    )
 
 
 def test_items_are_those_of_the_dataset():
-    """Same pictures, features and soft labels as the dataset of that name with the same seed; nothing is made twice."""
-    ours, theirs = demo.load_data(np.random.default_rng(5)), load("digits", random_state=np.random.default_rng(5))
+    """Same pictures, features and soft labels as the dataset of that name with the same seed; nothing is made
+    twice."""
+    ours, theirs = (
+        demo.load_data(np.random.default_rng(5)),
+        load("digits", random_state=np.random.default_rng(5)),
+    )
     assert_array_equal(ours.images, theirs.images)
     assert_array_equal(ours.embedding, theirs.X)
     assert_array_equal(ours.p_true, theirs.p_true)
@@ -127,7 +134,9 @@ def test_json_is_plain_and_complete(result):
     data = demo.to_json(result)
     assert json.loads(json.dumps(data)) == data
     assert len(data["results"]) == len(result.rows) * len(demo.BUDGETS)
-    assert [verdict["text"] for verdict in data["verdicts"]] == [verdict.sentence() for verdict in result.verdicts]
+    assert [verdict["text"] for verdict in data["verdicts"]] == [
+        verdict.sentence() for verdict in result.verdicts
+    ]
 
 
 def test_page_shows_every_figure_and_links_nowhere(result):
@@ -141,7 +150,8 @@ def test_page_shows_every_figure_and_links_nowhere(result):
 
 
 def test_map_puts_neighbours_together():
-    """From a start that mixes all items, neighbours in the graph end up several times closer than other pairs."""
+    """From a start that mixes all items, neighbours in the graph end up several times closer than other
+    pairs."""
     rng = np.random.default_rng(0)
     graph = knn_graph(np.concatenate([rng.normal(centre, 1, (30, 3)) for centre in (0, 20, 40)]), 5)
     places = demo.lay_out(graph, rng.normal(size=(90, 2)), np.random.default_rng(1))

@@ -40,7 +40,8 @@ def test_columns_are_the_inverse_cdf(n_classes, seed):
 
 @pytest.mark.parametrize("zeros", [[0], [2], [4], [0, 1, 3, 4], [0, 4]])
 def test_a_class_of_probability_zero_is_never_drawn(zeros):
-    """Neither at the edges nor for the largest and smallest uniform numbers, however the row's sum is rounded."""
+    """Neither at the edges nor for the largest and smallest uniform numbers, however the row's sum is
+    rounded."""
     p = np.ones((1, 5))
     p[0, zeros] = 0
     for scale in (1 / p.sum(), np.nextafter(1 / p.sum(), 0), np.nextafter(1 / p.sum(), 1)):
@@ -50,7 +51,8 @@ def test_a_class_of_probability_zero_is_never_drawn(zeros):
 
 
 def test_items_are_uniform_and_classes_follow_the_soft_label():
-    """Counts of items and of classes within items fit the law (chi-square; the seed is fixed, so the test is too)."""
+    """Counts of items and of classes within items fit the law (chi-square; the seed is fixed, so the test is
+    too)."""
     p = some_soft_labels(5, 4)
     votes = draw_votes(p, 40_000, 3)
     counts = np.zeros((5, 4))
@@ -139,7 +141,7 @@ def test_soft_labels_need_enough_items_of_every_class():
         simulate_soft_labels(X, y[:-1])
 
 
-# ------------------------------------------------------------------------------------------------------------- subsets
+# ---------------------------------------------------------------------------------------------------- subsets
 def test_votes_stay_among_the_allowed_items():
     """Only the named rows are voted on, each of them about equally often."""
     votes = draw_votes(some_soft_labels(20, 3), 6_000, 0, among=[3, 7, 11])
@@ -155,7 +157,7 @@ def test_rows_that_do_not_exist_are_refused(among):
         draw_votes(some_soft_labels(20, 3), 5, 0, among=among)
 
 
-# -------------------------------------------------------------------------------------------------------------- people
+# ----------------------------------------------------------------------------------------------------- people
 def test_people_say_what_the_product_of_truth_and_confusion_says():
     """P(vote) = p_true @ confusion for each annotator (chi-square; the seed is fixed)."""
     p = some_soft_labels(1, 3)

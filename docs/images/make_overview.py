@@ -37,15 +37,29 @@ def main() -> None:
     figure, panels = plt.subplots(1, 3, figsize=(12, 4.5), facecolor="white")
 
     panels[0].scatter(x, y, s=5, c=PALE, linewidths=0)
-    panels[0].scatter(x[votes.items], y[votes.items], s=30, c=colors[votes.labels], edgecolors=INK, linewidths=0.7)
+    panels[0].scatter(
+        x[votes.items], y[votes.items], s=30, c=colors[votes.labels], edgecolors=INK, linewidths=0.7
+    )
     _finish(panels[0], f"{N_VOTES} votes", f"on {len(x)} images; {wrong} of them name another digit")
 
     panels[1].scatter(x, y, s=8, c=p @ colors[:, :3], linewidths=0)
     for digit in range(p.shape[1]):
         middle = np.median(data.positions[data.digits == digit], axis=0)
-        panels[1].text(*middle, str(digit), ha="center", va="center", fontsize=12, fontweight="bold", color=INK,
-                       bbox={"boxstyle": "circle,pad=0.18", "fc": "white", "ec": "none", "alpha": 0.75})  # fmt: skip
-    _finish(panels[1], "soft labels for every item", f"colours mixed by probability; {right:.0%} of top classes right")
+        panels[1].text(
+            *middle,
+            str(digit),
+            ha="center",
+            va="center",
+            fontsize=12,
+            fontweight="bold",
+            color=INK,
+            bbox={"boxstyle": "circle,pad=0.18", "fc": "white", "ec": "none", "alpha": 0.75},
+        )
+    _finish(
+        panels[1],
+        "soft labels for every item",
+        f"colours mixed by probability; {right:.0%} of top classes right",
+    )
 
     shown = panels[2].scatter(x, y, s=8, c=estimator.evidence_, norm="log", cmap="viridis_r", linewidths=0)
     _finish(panels[2], "and how much to trust them", "evidence: votes' worth that reached each item")
@@ -57,14 +71,19 @@ def main() -> None:
 
     figure.subplots_adjust(left=0.01, right=0.97, top=0.86, bottom=0.02, wspace=0.05)
     figure.savefig(
-        Path(__file__).with_name("overview.png"), dpi=100, metadata={"Software": None}, pil_kwargs={"optimize": True}
+        Path(__file__).with_name("overview.png"),
+        dpi=100,
+        metadata={"Software": None},
+        pil_kwargs={"optimize": True},
     )
 
 
 def _finish(panel: plt.Axes, title: str, subtitle: str) -> None:
     panel.set_aspect("equal", adjustable="datalim")
     panel.axis("off")
-    panel.text(0.5, 1.09, title, transform=panel.transAxes, ha="center", fontsize=14, fontweight="bold", color=INK)
+    panel.text(
+        0.5, 1.09, title, transform=panel.transAxes, ha="center", fontsize=14, fontweight="bold", color=INK
+    )
     panel.text(0.5, 1.02, subtitle, transform=panel.transAxes, ha="center", fontsize=9.5, color=SOFT)
 
 

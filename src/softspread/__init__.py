@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = _version("softspread")
 
 _HOMES = {
-    "ProbabilisticLabelSpreading": "estimators",
-    "VoteHistogram": "baselines",
-    "GaussianKernelRegression": "baselines",
-    "KNeighborsVotes": "baselines",
-    "Votes": "votes",
+    "ProbabilisticLabelSpreading": "estimators.spreading",
+    "VoteHistogram": "estimators.baselines",
+    "GaussianKernelRegression": "estimators.baselines",
+    "KNeighborsVotes": "estimators.baselines",
+    "Votes": "votes.votes",
     "Graph": "graph",
     "knn_graph": "graph",
     "epsilon_graph": "graph",
@@ -23,14 +23,14 @@ _HOMES = {
     "zero_shot": "embedding.zero_shot",
     "compare_spaces": "embedding.check",
     "Embedding": "embedding.result",
-    "save": "storage",
-    "load": "storage",
+    "save": "estimators.storage",
+    "load": "estimators.storage",
     "metrics": "metrics",
-    "plan": "guarantees",
-    "tune": "tuning",
-    "classifier_prior": "priors",
-    "better_of": "priors",
-    "uncertainty_split": "intervals",
+    "plan": "guarantees.theorem",
+    "tune": "tuning.tune",
+    "classifier_prior": "estimators.priors",
+    "better_of": "estimators.priors",
+    "uncertainty_split": "intervals.uncertainty",
     "SoftspreadError": "errors",
     "InputError": "errors",
     "ConvergenceError": "errors",
@@ -54,9 +54,6 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from softspread import metrics as metrics
-    from softspread.baselines import GaussianKernelRegression as GaussianKernelRegression
-    from softspread.baselines import KNeighborsVotes as KNeighborsVotes
-    from softspread.baselines import VoteHistogram as VoteHistogram
     from softspread.embedding.check import compare_spaces as compare_spaces
     from softspread.embedding.embed import embed as embed
     from softspread.embedding.result import Embedding as Embedding
@@ -67,16 +64,19 @@ if TYPE_CHECKING:
     from softspread.errors import SoftspreadError as SoftspreadError
     from softspread.errors import SoftspreadWarning as SoftspreadWarning
     from softspread.errors import StoreError as StoreError
-    from softspread.estimators import ProbabilisticLabelSpreading as ProbabilisticLabelSpreading
+    from softspread.estimators.baselines import GaussianKernelRegression as GaussianKernelRegression
+    from softspread.estimators.baselines import KNeighborsVotes as KNeighborsVotes
+    from softspread.estimators.baselines import VoteHistogram as VoteHistogram
+    from softspread.estimators.priors import better_of as better_of
+    from softspread.estimators.priors import classifier_prior as classifier_prior
+    from softspread.estimators.spreading import ProbabilisticLabelSpreading as ProbabilisticLabelSpreading
+    from softspread.estimators.storage import load as load
+    from softspread.estimators.storage import save as save
     from softspread.graph import Graph as Graph
     from softspread.graph import affinity_graph as affinity_graph
     from softspread.graph import epsilon_graph as epsilon_graph
     from softspread.graph import knn_graph as knn_graph
-    from softspread.guarantees import plan as plan
-    from softspread.intervals import uncertainty_split as uncertainty_split
-    from softspread.priors import better_of as better_of
-    from softspread.priors import classifier_prior as classifier_prior
-    from softspread.storage import load as load
-    from softspread.storage import save as save
-    from softspread.tuning import tune as tune
-    from softspread.votes import Votes as Votes
+    from softspread.guarantees.theorem import plan as plan
+    from softspread.intervals.uncertainty import uncertainty_split as uncertainty_split
+    from softspread.tuning.tune import tune as tune
+    from softspread.votes.votes import Votes as Votes

@@ -1,8 +1,8 @@
 """Every compiled loop: plain arrays in, plain arrays out, nothing of ours imported.
 
-All kernels see the symmetric operator S in the graph's inner numbering as three CSR arrays: ``indptr`` (int64),
-``indices`` (uint32: signed indices would cost a wrap-around test per edge) and ``weights`` (float64). They release the
-interpreter lock, so that threads of a pool can share the rows.
+All kernels see the symmetric operator S in the graph's inner numbering as three CSR arrays: ``indptr``
+(int64), ``indices`` (uint32: signed indices would cost a wrap-around test per edge) and ``weights``
+(float64). They release the interpreter lock, so that threads of a pool can share the rows.
 """
 
 from typing import Any, NamedTuple
@@ -17,8 +17,9 @@ IndexArray = NDArray[np.uint32]
 
 _COMPILED: dict[str, Any] = {"cache": True, "nogil": True, "fastmath": {"contract", "reassoc", "nsz", "arcp"}}
 
-# --------------------------------------------------------------------------------------------- conjugate gradients
-# ``width`` is a tuple with one entry per column: its length is part of its type, so the inner loops over columns have a
+# ---------------------------------------------------------------------------------------- conjugate gradients
+# ``width`` is a tuple with one entry per column: its length is part of its type, so the inner loops over
+# columns have a
 # constant length and are unrolled. One compilation per number of columns, kept on disk.
 
 
@@ -67,11 +68,13 @@ def turn_direction(P, R, ratio, first, last, width):
             P[row, c] = R[row, c] + ratio[c] * P[row, c]
 
 
-# ------------------------------------------------------------------------------------------------- local scales
+# ----------------------------------------------------------------------------------------------- local scales
 
 
 MAX_ROUNDS = 200  # a growing set needs about ten; the cap only guards against rounding at extreme tolerances
-GROWTH = 1.4  # new members per round, as a multiple of |P|; measured best of 0.7, 1, 1.4 and 2 at 10k and 1M items
+GROWTH = (
+    1.4  # new members per round, as a multiple of |P|; measured best of 0.7, 1, 1.4 and 2 at 10k and 1M items
+)
 GOAL_SHARE = 0.05  # of the wanted |r|**2 may be left inside P
 OUTSIDE_SHARE = 0.02  # or this share of the present |r|**2, whichever is more
 PUSH_LEVEL = 0.5  # each level of the push is this much finer than the one before ...
@@ -87,8 +90,9 @@ LEAST_SHARE = 0.05  # of the mean r**2 outside: smaller residuals are not worth 
 class LocalWork(NamedTuple):
     """Scratch memory of one thread for :func:`local_scales`.
 
-    A local number stands for a node met so far, a place for a member of the set P on which the system is solved.
-    Bounds of rows are unsigned: a loop between signed ones tests each index for wrapping around, and is not vectorised.
+    A local number stands for a node met so far, a place for a member of the set P on which the system is
+    solved. Bounds of rows are unsigned: a loop between signed ones tests each index for wrapping around, and
+    is not vectorised.
     """
 
     local_of: NDArray[np.int32]  # (n,)            local number of a node, -1 = not met
@@ -109,7 +113,9 @@ class LocalWork(NamedTuple):
 
 
 def local_work(n: int, rows: int, nodes: int, edges: int) -> LocalWork:
-    """Scratch memory for sets of up to ``rows`` members with ``edges`` entries, meeting up to ``nodes`` nodes."""
+    """Scratch memory for sets of up to ``rows`` members with ``edges`` entries, meeting up to ``nodes``
+    nodes.
+    """
     residual = np.empty(nodes)
     return LocalWork(
         local_of=np.full(n, -1, dtype=np.int32),
@@ -132,7 +138,9 @@ def local_work(n: int, rows: int, nodes: int, edges: int) -> LocalWork:
 
 @njit(**_COMPILED)
 def _size_of(bits):
-    """Number of the size that a residual with these bits has, 0 for the largest, N_CUTS - 1 for all small ones."""
+    """Number of the size that a residual with these bits has, 0 for the largest, N_CUTS - 1 for all small
+    ones.
+    """
     largest = np.int64(1023 + 1) << CUT_STEPS  # residuals are below 2
     size = largest - ((bits & np.int64(0x7FFFFFFFFFFFFFFF)) >> CUT_SHIFT)
     return min(max(size, 0), N_CUTS - 1)
@@ -162,7 +170,11 @@ def _add_members(indptr, indices, weights, work, largest_size, n_met, n_members,
         if work.inside[k] == 0 and _size_of(work.bits[k]) <= largest_size:
             u = work.node[k]
             degree = indptr[u + 1] - indptr[u]
-            if n_members == len(work.member) or n_edges + degree > len(work.column) or n_met + degree > len(work.node):
+            if (
+                n_members == len(work.member)
+                or n_edges + degree > len(work.column)
+                or n_met + degree > len(work.node)
+            ):
                 return n_met, n_members, n_edges, True
             work.inside[k] = 1
             work.member[n_members] = k
@@ -224,7 +236,9 @@ def _solve_inside(work, n_members, alpha, target):
 
 @njit(**_COMPILED)
 def _refresh_outside(work, n_met, n_members, alpha):
-    """Residual outside P from x, and how many nodes have a residual of each size; x.r, |r|**2, nodes outside."""
+    """Residual outside P from x, and how many nodes have a residual of each size; x.r, |r|**2, nodes
+    outside.
+    """
     residual = work.residual
     for k in range(n_met):
         residual[k] = 0.0
@@ -259,8 +273,8 @@ def _runner_up(work, n_members, degrees, degree_above):
 def local_scale(indptr, indices, weights, degrees, alpha, seed, delta, want_peak, max_degree, work, out):
     """Grow P around one seed until M[seed, seed] (and the largest entry, if wanted) is known to ``delta``.
 
-    ``out`` receives x_q + x.r, |r|**2, the runner-up (0 if the seed is the peak for sure), the size of P, and 1 if
-    memory ran out before the certificate was reached (then the values are only the best so far).
+    ``out`` receives x_q + x.r, |r|**2, the runner-up (0 if the seed is the peak for sure), the size of P, and
+    1 if memory ran out before the certificate was reached (then the values are only the best so far).
     Theory: [scale certificate], [peak bound].
     """
     work.local_of[seed] = 0
@@ -326,16 +340,19 @@ def local_scales(indptr, indices, weights, degrees, alpha, seeds, delta, want_pe
             work.local_of[work.node[k]] = -1
 
 
-# -------------------------------------------------------------------------------------------------------- push
+# ------------------------------------------------------------------------------------------------------- push
 
 
 @njit(**_COMPILED)
-def push(indptr, indices, weights, root, alpha, x, r, floor, edge_budget, n_touched, touched, mark, queue, queued):
-    """Move residual r into x, largest first in levels, until |r_u| <= floor root_u everywhere or the budget is spent.
+def push(
+    indptr, indices, weights, root, alpha, x, r, floor, edge_budget, n_touched, touched, mark, queue, queued
+):
+    """Move residual r into x, largest first in levels, until |r_u| <= floor root_u everywhere or the budget
+    is spent.
 
-    Keeps (I - alpha S) x + r constant. ``touched[:n_touched]`` lists the nodes whose residual may be above the floor
-    (``mark`` 1 for them) and grows as residual spreads. Returns the level reached (every touched |r_u| / root_u is at
-    most that), the number of touched nodes and the number of edges visited.
+    Keeps (I - alpha S) x + r constant. ``touched[:n_touched]`` lists the nodes whose residual may be above
+    the floor (``mark`` 1 for them) and grows as residual spreads. Returns the level reached (every touched
+    |r_u| / root_u is at most that), the number of touched nodes and the number of edges visited.
     """
     size = len(queue)
     level = 0.0
@@ -381,7 +398,7 @@ def push(indptr, indices, weights, root, alpha, x, r, floor, edge_budget, n_touc
     return level, n_touched, edges
 
 
-# ---------------------------------------------------------------------------------------------------- neighbours
+# ------------------------------------------------------------------------------------------------- neighbours
 
 
 @njit(cache=True, nogil=True)
@@ -417,7 +434,9 @@ def sort_rows(keys, values):
             key = keys[row, j]
             value = values[row, j]
             i = j
-            while i > 0 and (keys[row, i - 1] > key or (keys[row, i - 1] == key and values[row, i - 1] > value)):
+            while i > 0 and (
+                keys[row, i - 1] > key or (keys[row, i - 1] == key and values[row, i - 1] > value)
+            ):
                 keys[row, i] = keys[row, i - 1]
                 values[row, i] = values[row, i - 1]
                 i -= 1
@@ -427,7 +446,8 @@ def sort_rows(keys, values):
 
 @njit(**_COMPILED)
 def push_profiles(indptr, indices, weights, root, alpha, seeds, floor, x, r, touched, mark, queue, queued):
-    """Push e_q for each seed down to ``floor``; returns entries per seed, their nodes and their values of M e_q.
+    """Push e_q for each seed down to ``floor``; returns entries per seed, their nodes and their values of M
+    e_q.
 
     ``x`` and ``r`` must be zero and are zero again at the end.
     """
@@ -464,14 +484,15 @@ def push_profiles(indptr, indices, weights, root, alpha, seeds, floor, x, r, tou
     return sizes, nodes[:filled].copy(), values[:filled].copy()
 
 
-# ------------------------------------------------------------------------------------------------- sums of squares
+# -------------------------------------------------------------------------------------------- sums of squares
 
 
 @njit(**_COMPILED)
 def _push_from(indptr, indices, weights, root, alpha, seed, floor, x, r, touched, mark, queue, queued):
     """Push e_seed; returns the number of touched nodes, an estimate of M[seed, seed] and the edges visited.
 
-    The estimate x_q + x.r + |r|**2 / (1 - alpha**2) is off by second order in r only, theory [scale certificate].
+    The estimate x_q + x.r + |r|**2 / (1 - alpha**2) is off by second order in r only, theory [scale
+    certificate].
     """
     r[seed] = 1.0
     touched[0] = seed
@@ -513,9 +534,10 @@ def push_sums(
 ):
     """Add what the votes on each seed bring to every item they reach; returns the edges visited.
 
-    phi = x_u sources[s] item_factor[u]; ``vote_sums[s]`` holds the sum of the seed's vote weights and of their squares.
-    ``sums[u]`` grows by weight phi, weight**2 phi**2 and, unless ``lipschitz`` is negative, weight phi min(1, L dist).
-    ``own[s]`` becomes M[seed, seed]. ``x`` and ``r`` must be zero and are zero again at the end.
+    phi = x_u sources[s] item_factor[u]; ``vote_sums[s]`` holds the sum of the seed's vote weights and of
+    their squares. ``sums[u]`` grows by weight phi, weight**2 phi**2 and, unless ``lipschitz`` is negative,
+    weight phi min(1, L dist). ``own[s]`` becomes M[seed, seed]. ``x`` and ``r`` must be zero and are zero
+    again at the end.
     """
     work = 0
     for s in range(len(seeds)):
@@ -564,8 +586,9 @@ def push_gather(
 ):
     """What all votes bring to each target, by one push from the target: M is symmetric.
 
-    ``sources`` and ``vote_sums`` are per item (0 where nobody voted). ``out[t]`` receives the sums of weight phi and of
-    weight**2 phi**2, M[target, target], and the sums of M and M**2 over the items reached. Returns the edges visited.
+    ``sources`` and ``vote_sums`` are per item (0 where nobody voted). ``out[t]`` receives the sums of weight
+    phi and of weight**2 phi**2, M[target, target], and the sums of M and M**2 over the items reached. Returns
+    the edges visited.
     """
     work = 0
     for s in range(len(targets)):

@@ -1,6 +1,7 @@
 """The demo: what a few votes are worth on scikit-learn's digits, against the baselines, with known truth.
 
-    digits  ->  pixels, simulated p_true  ->  PCA, graph  ->  votes  ->  RMSE of each method at each budget  ->  page
+    digits  ->  pixels, simulated p_true  ->  PCA, graph  ->  votes  ->  RMSE of each method at each budget
+    ->  page
 
 Everything is computed here and nothing is printed; the command line prints, and `demo_page` makes the HTML.
 """
@@ -11,16 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from softspread import checks, report
-from softspread.baselines import GaussianKernelRegression, KNeighborsVotes, VoteHistogram
-from softspread.data import AnyArray, FloatArray
+from softspread import report
+from softspread._common import validation
+from softspread._common.threads import Advance
+from softspread._common.types import AnyArray, FloatArray
 from softspread.datasets import synthetic
-from softspread.estimators import ProbabilisticLabelSpreading
+from softspread.estimators.baselines import GaussianKernelRegression, KNeighborsVotes, VoteHistogram
+from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.graph import Graph, knn_graph
 from softspread.metrics import rmse
-from softspread.parallel import Advance
 from softspread.simulate import draw_votes
-from softspread.votes import Votes
+from softspread.votes.votes import Votes
 
 SPREADING = "Spreading"
 BUDGETS = (0.01, 0.1, 1.0)  # votes as a share of the items
@@ -127,7 +129,8 @@ class Verdict:
         won, lost = self.winner, self.loser
         return (
             f"{won.n_votes} votes ({won.budget:.0%} of the items): {won.name} wins, RMSE {won.mean:.4f}, "
-            f"{self.margin:.0%} below {lost.name} at {lost.mean:.4f}; ahead in {self.draws_ahead} of {len(won.rmse)} "
+            f"{self.margin:.0%} below {lost.name} at {lost.mean:.4f}; ahead in {self.draws_ahead} of "
+            f"{len(won.rmse)} "
             f"draws. Spreading with alpha chosen from the votes alone is {abs(self.chosen_change):.0%} "
             f"{'below' if self.chosen_change < 0 else 'above'} the best baseline."
         )
@@ -141,7 +144,9 @@ class DemoResult:
     n_draws: int
     data: DemoData
     rows: tuple[Row, ...]
-    views: tuple[report.View, ...]  # spreading with the chosen alpha after the first draw's votes, for each budget
+    views: tuple[
+        report.View, ...
+    ]  # spreading with the chosen alpha after the first draw's votes, for each budget
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -155,7 +160,7 @@ class DemoResult:
         return Verdict(_lowest(spreading), _lowest(baselines), chosen)
 
 
-# ----------------------------------------------------------------------------------------------------------- computing
+# -------------------------------------------------------------------------------------------------- computing
 def run_demo(seed: int = 0, n_draws: int = 5, advance: Advance = lambda steps: None) -> DemoResult:
     """Score spreading and the baselines on votes drawn from known soft labels.
 
@@ -165,8 +170,8 @@ def run_demo(seed: int = 0, n_draws: int = 5, advance: Advance = lambda steps: N
     n_draws : independent sets of votes
     advance : called with 1 after each of ``n_steps(n_draws)`` steps
     """
-    checks.count("seed", seed)
-    checks.count("draws", n_draws, smallest=1)
+    validation.count("seed", seed)
+    validation.count("draws", n_draws, smallest=1)
     data_seed, *draw_seeds = np.random.SeedSequence(seed).spawn(1 + n_draws)
     data = load_data(np.random.default_rng(data_seed))
     advance(1)
@@ -174,7 +179,8 @@ def run_demo(seed: int = 0, n_draws: int = 5, advance: Advance = lambda steps: N
     budgets = [(share, max(1, round(share * n))) for share in BUDGETS]
     found: dict[tuple[str, str, float], list[float]] = {}
     views: list[report.View] = []
-    # One estimator per alpha takes in each draw's votes as they come and gives them back: scales are found only once.
+    # One estimator per alpha takes in each draw's votes as they come and gives them back: scales are found
+    # only once.
     nothing = draw_votes(data.p_true, 0, 0)
     spreaders = {
         name: make().fit(data.graph, nothing)
@@ -214,15 +220,20 @@ def load_data(rng: np.random.Generator) -> DemoData:
     graph = knn_graph(embedding, N_NEIGHBORS)
     positions = lay_out(graph, embedding[:, :2], rng)
     return DemoData(
-        np.asarray(found.images), np.asarray(found.labels), embedding, np.asarray(found.p_true), graph, positions
+        np.asarray(found.images),
+        np.asarray(found.labels),
+        embedding,
+        np.asarray(found.p_true),
+        graph,
+        positions,
     )
 
 
 def lay_out(graph: Graph, start: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Place items in the plane such that neighbours in the graph lie together, (n, 2).
 
-    Neighbours pull each other with 2 d / (1 + |d|^2), as often as their edge is heavy, and random items push with
-    2 d / (|d|^2 (1 + |d|^2)); the steps shrink to 0. A picture, not a measurement.
+    Neighbours pull each other with 2 d / (1 + |d|^2), as often as their edge is heavy, and random items push
+    with 2 d / (|d|^2 (1 + |d|^2)); the steps shrink to 0. A picture, not a measurement.
     """
     edges = graph.S.tocoo()
     heads, tails, chance = edges.row, edges.col, edges.data / edges.data.max()
@@ -248,10 +259,13 @@ def _sums(rows: AnyArray, values: FloatArray, n: int) -> FloatArray:
 
 
 def _methods() -> list[tuple[str, str, Callable[[], Any]]]:
-    spreading = [(SPREADING, f"alpha {alpha:g}", _maker(ProbabilisticLabelSpreading, alpha=alpha)) for alpha in ALPHAS]
+    spreading = [
+        (SPREADING, f"alpha {alpha:g}", _maker(ProbabilisticLabelSpreading, alpha=alpha)) for alpha in ALPHAS
+    ]
     spreading.append((SPREADING, CHOSEN, _maker(ProbabilisticLabelSpreading, alpha="auto")))
     kernels = [
-        ("Gaussian kernel", f"gamma {gamma:g}", _maker(GaussianKernelRegression, gamma=gamma)) for gamma in GAMMAS
+        ("Gaussian kernel", f"gamma {gamma:g}", _maker(GaussianKernelRegression, gamma=gamma))
+        for gamma in GAMMAS
     ]
     nearest = [("Nearest votes", f"k {k}", _maker(KNeighborsVotes, n_neighbors=k)) for k in NEIGHBOR_COUNTS]
     return [*spreading, ("Own votes only", "", VoteHistogram), *kernels, *nearest]
@@ -270,7 +284,9 @@ def _rows(
     found: Mapping[tuple[str, str, float], Sequence[float]], budgets: Sequence[tuple[float, int]]
 ) -> tuple[Row, ...]:
     def at(method: str, setting: str) -> list[Score]:
-        return [Score(method, setting, share, m, tuple(found[method, setting, share])) for share, m in budgets]
+        return [
+            Score(method, setting, share, m, tuple(found[method, setting, share])) for share, m in budgets
+        ]
 
     methods = [(method, setting) for method, setting, _ in _methods()]
     rows = [Row(f"{m}, {s}", True, tuple(at(m, s))) for m, s in methods if m == SPREADING]
@@ -285,7 +301,7 @@ def _lowest(scores: Sequence[Score]) -> Score:
     return min(scores, key=lambda score: score.mean)
 
 
-# ---------------------------------------------------------------------------------------------------------- presenting
+# ------------------------------------------------------------------------------------------------- presenting
 def to_json(result: DemoResult) -> dict[str, Any]:
     """All figures as plain values; the same seed gives the same."""
     return {
@@ -355,30 +371,39 @@ def demo_page(result: DemoResult, seconds: float, command: str) -> str:
         "softspread demo",
         report.heading(
             "What are a few votes worth?",
-            f"{n} handwritten digits, each vote one simulated annotator's answer for one of them. Soft labels for all "
+            f"{n} handwritten digits, each vote one simulated annotator's answer for one of them. Soft "
+            "labels for all "
             "items are estimated from the votes and compared with the truth that the votes were drawn from.",
         ),
         report.cards([_card(verdict) for verdict in result.verdicts]),
         report.section(
             "Where the votes went, and how far they reached",
             report.item_map(_map(result)),
-            note="One draw of votes, spread with the alpha that the votes themselves ask for. Items that lie together "
-            "are neighbours in the graph; large numbers stand in the middle of each digit. Point at an item to see its "
+            note="One draw of votes, spread with the alpha that the votes themselves ask for. Items that lie "
+            "together "
+            "are neighbours in the graph; large numbers stand in the middle of each digit. Point at an item "
+            "to see its "
             "soft label and the truth.",
         ),
         report.section(
             "Error of the soft labels",
             report.table(_header(result), _table_rows(result)),
             report.bullets([verdict.sentence() for verdict in result.verdicts]),
-            note=f"RMSE over all items and classes, mean ± standard deviation over {draws}; lower is better, ★ marks "
-            "the lowest. Baselines stand with the setting that turned out best at each budget, which nobody knows in "
+            note=f"RMSE over all items and classes, mean ± standard deviation over {draws}; lower is better, "
+            "★ marks "
+            "the lowest. Baselines stand with the setting that turned out best at each budget, which nobody "
+            "knows in "
             "advance; so does spreading where it is said to win with one alpha of several.",
         ),
         report.section(
             "Evidence per item",
-            report.histograms({view.name: view.evidence for view in result.views}, "votes' worth of evidence"),
-            note="How many items (height) have received how much (logarithmic), same draw. Few votes must travel far "
-            "to reach every item, many need not, so evidence is comparable within one budget only. Little evidence "
+            report.histograms(
+                {view.name: view.evidence for view in result.views}, "votes' worth of evidence"
+            ),
+            note="How many items (height) have received how much (logarithmic), same draw. Few votes must "
+            "travel far "
+            "to reach every item, many need not, so evidence is comparable within one budget only. Little "
+            "evidence "
             "means a soft label to check first.",
         ),
         report.section("What was run", report.facts(_facts(result, seconds)), report.code(command)),
@@ -403,7 +428,9 @@ def _map(result: DemoResult) -> report.ItemMap:
     data = result.data
     classes = np.unique(data.digits).tolist()
     middles = {str(c): tuple(np.median(data.positions[data.digits == c], axis=0).tolist()) for c in classes}
-    return report.ItemMap(data.positions, classes, result.views, SHOWN_BUDGET, data.p_true, data.images, middles)
+    return report.ItemMap(
+        data.positions, classes, result.views, SHOWN_BUDGET, data.p_true, data.images, middles
+    )
 
 
 def _header(result: DemoResult) -> list[str]:
@@ -433,7 +460,8 @@ def _facts(result: DemoResult, seconds: float) -> dict[str, Any]:
         "Items": f"scikit-learn's digits, {len(data.digits)} images of 8 x 8 pixels",
         "Embedding": f"PCA of the pixels to {synthetic.DIGITS_DIMENSION} dimensions",
         "Truth": synthetic.DIGITS_TRUTH,
-        "Votes": "item uniform with replacement, class from its true soft label; smaller budgets are the first votes",
+        "Votes": "item uniform with replacement, class from its true soft label; smaller budgets are the "
+        "first votes",
         "Graph": f"{N_NEIGHBORS} nearest neighbours, in {data.graph.n_components} component(s)",
         "Spreading": "alpha "
         + ", ".join(f"{alpha:g}" for alpha in ALPHAS)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from softspread import checks
-from softspread.data import FloatArray
+from softspread._common import validation
+from softspread._common.types import FloatArray
 from softspread.errors import InputError
 
 KL_FLOOR = 1e-10  # probabilities are clipped here, so that one zero does not make the mean infinite
@@ -65,7 +65,8 @@ def total_variation(p_true: Any, p: Any) -> float:
 
 
 def accuracy(p_true: Any, p: Any) -> float:
-    """Share of items whose most probable class is right; where the truth has ties, any of the tied classes is.
+    """Share of items whose most probable class is right; where the truth has ties, any of the tied classes
+    is.
 
     Examples
     --------
@@ -107,9 +108,11 @@ def _pair(p_true: Any, p: Any) -> tuple[FloatArray, FloatArray]:
 
 
 def _table(values: Any, name: str) -> FloatArray:
-    table = checks.table_of_numbers(values, f"{name} must be a table of numbers, items by classes.")
+    table = validation.table_of_numbers(values, f"{name} must be a table of numbers, items by classes.")
     if table.ndim != 2 or not table.size:
-        raise InputError(f"{name} must be a table, items by classes, with at least one entry; got shape {table.shape}.")
+        raise InputError(
+            f"{name} must be a table, items by classes, with at least one entry; got shape {table.shape}."
+        )
     if not np.isfinite(table).all():
         raise InputError(f"{name} holds NaN or infinite values.")
     return table

@@ -1,10 +1,11 @@
-"""Annotators that do not exist: votes drawn from known soft labels, and soft labels for data that only has hard ones.
+"""Annotators that do not exist: votes drawn from known soft labels, and soft labels for data that only has
+hard ones.
 
     features, hard labels  ->  p_true (n, n_classes)  ->  Votes          theory: [simulated vote]
 
-A vote is an item drawn uniformly, with replacement, and then a class drawn from that item's true soft label, as in the
-paper; knowing the truth is what lets an estimate be scored. :func:`draw_crowd_votes` adds people to it: what a person
-sees is drawn from the soft label, what they say from their row of a confusion matrix,
+A vote is an item drawn uniformly, with replacement, and then a class drawn from that item's true soft label,
+as in the paper; knowing the truth is what lets an estimate be scored. :func:`draw_crowd_votes` adds people to
+it: what a person sees is drawn from the soft label, what they say from their row of a confusion matrix,
 
     P(vote = c | item i, annotator a) = sum_t p_true[i, t] Pi_a[t, c]        theory: [simulated annotator]
 """
@@ -14,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from softspread import checks
-from softspread.data import AnyArray, BoolArray, FloatArray, IntArray
+from softspread._common import validation
+from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread.errors import InputError
 from softspread.metrics import ROW_SUM
-from softspread.votes import Votes
+from softspread.votes.votes import Votes
 
 N_FOLDS = 3  # every item is judged by a classifier trained on the other two thirds
 N_TREES = 100  # enough for class probabilities in steps of 1 %
@@ -46,9 +47,9 @@ def draw_votes(p_true: Any, n_votes: int, rng: Any, *, classes: Any = None, amon
     (6, True)
     """
     p = _soft_labels(p_true)
-    m = checks.count("n_votes", n_votes)
+    m = validation.count("n_votes", n_votes)
     names = _class_names(classes, p.shape[1])
-    generator = checks.generator(rng)
+    generator = validation.generator(rng)
     items = _draw_items(len(p), m, generator, among)
     columns = draw_columns(p, items, generator.random(m))
     return Votes(items, names[columns], np.ones(m), classes=names)
@@ -64,14 +65,17 @@ def _draw_items(n: int, m: int, rng: np.random.Generator, among: Any) -> IntArra
 
 
 def _class_names(classes: Any, n_classes: int) -> AnyArray:
-    names = checks.class_names(np.arange(n_classes) if classes is None else classes)
+    names = validation.class_names(np.arange(n_classes) if classes is None else classes)
     if len(names) != n_classes:
-        raise InputError(f"p_true has {n_classes} columns but {len(names)} classes were named; they must agree.")
+        raise InputError(
+            f"p_true has {n_classes} columns but {len(names)} classes were named; they must agree."
+        )
     return names
 
 
 def draw_columns(p: FloatArray, rows: IntArray, uniform: FloatArray) -> IntArray:
-    """Turn uniform numbers into columns of the given rows by the inverse of each row's cumulative distribution.
+    """Turn uniform numbers into columns of the given rows by the inverse of each row's cumulative
+    distribution.
 
     Parameters
     ----------
@@ -95,7 +99,7 @@ def draw_columns(p: FloatArray, rows: IntArray, uniform: FloatArray) -> IntArray
     return low
 
 
-# -------------------------------------------------------------------------------------------------------------- people
+# ----------------------------------------------------------------------------------------------------- people
 @dataclass(frozen=True, slots=True, eq=False)
 class Crowd:
     """Simulated people: how each of them turns what they see into a vote, and how much each of them works."""
@@ -126,7 +130,8 @@ def make_crowd(
     ----------
     n_annotators, n_classes : how many
     rng : a generator, or a seed for one
-    reliability : a person says what they see with a probability drawn uniformly from this range, else any class
+    reliability : a person says what they see with a probability drawn uniformly from this range, else any
+    class
     spammer_share : so many of the people vote without looking, half of them always for one class of their own
     uneven : 0: all work alike; else activities are drawn log-normally with this spread
 
@@ -136,14 +141,14 @@ def make_crowd(
     >>> int(crowd.spammers.sum()), crowd.confusions.shape
     (2, (10, 3, 3))
     """
-    n = checks.count("n_annotators", n_annotators, smallest=1)
-    k = checks.count("n_classes", n_classes, smallest=1)
+    n = validation.count("n_annotators", n_annotators, smallest=1)
+    k = validation.count("n_classes", n_classes, smallest=1)
     low, high = reliability
     if not 0 <= low <= high <= 1:
         raise InputError(f"reliability must be two numbers with 0 <= low <= high <= 1, got {reliability!r}.")
     if not 0 <= spammer_share <= 1:
         raise InputError(f"spammer_share must be between 0 and 1, got {spammer_share!r}.")
-    generator = checks.generator(rng)
+    generator = validation.generator(rng)
     right = generator.uniform(low, high, size=n)[:, None, None]
     confusions = right * np.eye(k) + (1 - right) / k
     spammers = np.zeros(n, dtype=bool)
@@ -152,13 +157,20 @@ def make_crowd(
     confusions[lazy] = 1 / k
     stubborn = lazy[::2]
     confusions[stubborn] = np.eye(k)[generator.integers(k, size=len(stubborn))][:, None, :]
-    work = np.exp(checks.not_negative("uneven", uneven) * generator.normal(size=n))
+    work = np.exp(validation.not_negative("uneven", uneven) * generator.normal(size=n))
     names = np.array([f"annotator {number}" for number in range(1, n + 1)], dtype=object)
     return Crowd(names, confusions, work / work.sum(), spammers)
 
 
 def draw_crowd_votes(
-    p_true: Any, n_votes: int, rng: Any, crowd: Crowd, *, classes: Any = None, among: Any = None, burst: int = 1
+    p_true: Any,
+    n_votes: int,
+    rng: Any,
+    crowd: Crowd,
+    *,
+    classes: Any = None,
+    among: Any = None,
+    burst: int = 1,
 ) -> Votes:
     """Draw votes by the people of a crowd, with their names.
 
@@ -179,12 +191,12 @@ def draw_crowd_votes(
     (20, True)
     """
     p = _soft_labels(p_true)
-    m = checks.count("n_votes", n_votes)
-    length = checks.count("burst", burst, smallest=1)
+    m = validation.count("n_votes", n_votes)
+    length = validation.count("burst", burst, smallest=1)
     names = _class_names(classes, p.shape[1])
     if crowd.confusions.shape[1:] != (p.shape[1], p.shape[1]):
         raise InputError(f"the crowd knows {crowd.confusions.shape[1]} classes, p_true has {p.shape[1]}.")
-    generator = checks.generator(rng)
+    generator = validation.generator(rng)
     n_bursts = -(-m // length)
     people = np.repeat(generator.choice(crowd.n_annotators, size=n_bursts, p=crowd.activity), length)[:m]
     allowed = np.arange(len(p)) if among is None else np.unique(np.asarray(among))
@@ -197,18 +209,20 @@ def draw_crowd_votes(
     return Votes(items, names[said], np.ones(m), crowd.names[people], classes=names)
 
 
-# --------------------------------------------------------------------------------------------------------- soft labels
+# ------------------------------------------------------------------------------------------------ soft labels
 def simulate_soft_labels(
     X: Any, y: Any, random_state: Any = None, *, classifier: Any = None, n_folds: int = N_FOLDS
 ) -> FloatArray:
-    """Give hard-labelled items soft labels: the class probabilities of a classifier that has not seen the item.
+    """Give hard-labelled items soft labels: the class probabilities of a classifier that has not seen the
+    item.
 
     Parameters
     ----------
     X : (n, d) features
     y : (n,) hard labels, every class at least ``n_folds`` times
     random_state : seeds the folds and the default classifier
-    classifier : anything with scikit-learn's ``fit`` and ``predict_proba``; else 100 extremely randomised trees
+    classifier : anything with scikit-learn's ``fit`` and ``predict_proba``; else 100 extremely randomised
+    trees
     n_folds : parts of the cross-validation
 
     Returns
@@ -224,14 +238,16 @@ def simulate_soft_labels(
     from sklearn.ensemble import ExtraTreesClassifier
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-    features = checks.features(X)
-    labels = checks.names(y, "label")
-    folds = checks.count("n_folds", n_folds, smallest=2)
+    features = validation.features(X)
+    labels = validation.names(y, "label")
+    folds = validation.count("n_folds", n_folds, smallest=2)
     _check_labels(features, labels, folds)
-    seed = int(checks.generator(random_state).integers(2**31 - 1))
+    seed = int(validation.generator(random_state).integers(2**31 - 1))
     model = ExtraTreesClassifier(N_TREES, random_state=seed) if classifier is None else classifier
     parts = StratifiedKFold(folds, shuffle=True, random_state=seed)
-    return np.asarray(cross_val_predict(model, features, labels, cv=parts, method="predict_proba"), dtype=np.float64)
+    return np.asarray(
+        cross_val_predict(model, features, labels, cv=parts, method="predict_proba"), dtype=np.float64
+    )
 
 
 def _check_labels(features: AnyArray, labels: AnyArray, n_folds: int) -> None:
@@ -242,7 +258,8 @@ def _check_labels(features: AnyArray, labels: AnyArray, n_folds: int) -> None:
         raise InputError(f"y must hold at least two classes, got {classes.tolist()}.")
     if counts.min() < n_folds:
         raise InputError(
-            f"class {classes[counts.argmin()]!r} has {counts.min()} items, {n_folds} folds need at least {n_folds}; "
+            f"class {classes[counts.argmin()]!r} has {counts.min()} items, {n_folds} folds need at least "
+            f"{n_folds}; "
             "merge rare classes or lower n_folds."
         )
 
@@ -253,7 +270,9 @@ def _soft_labels(p_true: Any) -> FloatArray:
     except (TypeError, ValueError) as error:
         raise InputError("p_true must be a table of numbers, items by classes.") from error
     if p.ndim != 2 or not p.size:
-        raise InputError(f"p_true must have shape (n_items, n_classes) with at least one entry, got {p.shape}.")
+        raise InputError(
+            f"p_true must have shape (n_items, n_classes) with at least one entry, got {p.shape}."
+        )
     if not np.isfinite(p).all() or (p < 0).any() or (np.abs(p.sum(axis=1) - 1) > ROW_SUM).any():
         raise InputError("the rows of p_true must be probabilities: not negative, summing to 1.")
     return p

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softspread import _kernels, affinity_graph, knn_graph
+from softspread._common.threads import Workers
 from softspread.diffusion import scales as scales_module
 from softspread.diffusion.scales import ScaleFinder
 from softspread.diffusion.solver import prepare
-from softspread.parallel import Workers
 
 
 def dense_inverse(graph, alpha):
@@ -144,7 +144,9 @@ def test_saved_scales_come_back(graph):
 def random_affinities(draw):
     """Small symmetric graphs with weights over many orders of magnitude, isolated items included."""
     n = draw(st.integers(1, 9))
-    weights = draw(st.lists(st.sampled_from([0.0, 0.0, 1e-6, 1e-2, 1.0, 30.0]), min_size=n * n, max_size=n * n))
+    weights = draw(
+        st.lists(st.sampled_from([0.0, 0.0, 1e-6, 1e-2, 1.0, 30.0]), min_size=n * n, max_size=n * n)
+    )
     A = np.triu(np.array(weights).reshape(n, n), 1)
     return A + A.T
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from softspread import ConvergenceError, InputError, MissingExtraError, affinity_graph, knn_graph
+from softspread._common.threads import Workers
 from softspread.diffusion import amg, cg, direct, push
 from softspread.diffusion.solver import choose_solver, column_groups, measure, prepare, row_blocks
-from softspread.parallel import Workers
 
 SOLVERS = ["dense", "direct", "cg", "push", "amg"]
 ROUNDING = 1e-11  # of the dense reference itself, whose condition is up to 2000 here
@@ -16,7 +16,9 @@ ROUNDING = 1e-11  # of the dense reference itself, whose condition is up to 2000
 def graph():
     """Two blobs, one of them with an isolated pair far away."""
     rng = np.random.default_rng(5)
-    X = np.concatenate([rng.normal(size=(150, 3)), rng.normal(8, 1, size=(90, 3)), [[900, 0, 0], [901, 0, 0]]])
+    X = np.concatenate(
+        [rng.normal(size=(150, 3)), rng.normal(8, 1, size=(90, 3)), [[900, 0, 0], [901, 0, 0]]]
+    )
     return knn_graph(X, n_neighbors=7)
 
 

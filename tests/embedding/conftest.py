@@ -1,4 +1,5 @@
-"""Tiny, randomly initialised models of the real architectures, written to disk as Hugging Face writes them."""
+"""Tiny, randomly initialised models of the real architectures, written to disk as Hugging Face writes
+them."""
 
 import json
 import os
@@ -8,7 +9,23 @@ import pytest
 
 IMAGE_SIZE, PATCH = 32, 8
 MEAN, STD = [0.48, 0.46, 0.41], [0.27, 0.26, 0.28]
-WORDS = ["<pad>", "<unk>", "<s>", "</s>", "an", "image", "of", "a", "cat", "dog", "ship", "red", "blue", "car", "."]
+WORDS = [
+    "<pad>",
+    "<unk>",
+    "<s>",
+    "</s>",
+    "an",
+    "image",
+    "of",
+    "a",
+    "cat",
+    "dog",
+    "ship",
+    "red",
+    "blue",
+    "car",
+    ".",
+]
 CLIP_PREPARATION = {
     "image_processor_type": "CLIPImageProcessor",
     "size": {"shortest_edge": IMAGE_SIZE},
@@ -45,9 +62,13 @@ def save_tokenizer(folder, length):
 
     inner = Tokenizer(models.WordLevel({word: place for place, word in enumerate(WORDS)}, unk_token="<unk>"))
     inner.pre_tokenizer = pre_tokenizers.Whitespace()
-    inner.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 2), ("</s>", 3)])
+    inner.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 2), ("</s>", 3)]
+    )
     special = {"pad_token": "<pad>", "unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
-    PreTrainedTokenizerFast(tokenizer_object=inner, model_max_length=length, **special).save_pretrained(folder)
+    PreTrainedTokenizerFast(tokenizer_object=inner, model_max_length=length, **special).save_pretrained(
+        folder
+    )
     (folder / "tokenizer_config.json").write_text(
         json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": length, **special})
     )
@@ -75,7 +96,9 @@ def clip_folder(torch, tmp_path_factory):
     ids = {"bos_token_id": 2, "eos_token_id": 3, "pad_token_id": 0}
     text = small | ids | {"vocab_size": len(WORDS), "max_position_embeddings": 16, "projection_dim": 12}
     torch.manual_seed(0)
-    model = CLIPModel(CLIPConfig(vision_config=vision, text_config=text, projection_dim=12, initializer_factor=8.0))
+    model = CLIPModel(
+        CLIPConfig(vision_config=vision, text_config=text, projection_dim=12, initializer_factor=8.0)
+    )
     folder = save_model(tmp_path_factory.mktemp("clip"), model, CLIP_PREPARATION)
     save_tokenizer(folder, 16)
     return folder
@@ -84,7 +107,14 @@ def clip_folder(torch, tmp_path_factory):
 @pytest.fixture(scope="session")
 def image_models(torch, clip_folder, tmp_path_factory):
     """Folder and number of features of each kind of image model."""
-    from transformers import Dinov2Config, Dinov2Model, ResNetConfig, ResNetModel, ViTConfig, ViTForImageClassification
+    from transformers import (
+        Dinov2Config,
+        Dinov2Model,
+        ResNetConfig,
+        ResNetModel,
+        ViTConfig,
+        ViTForImageClassification,
+    )
 
     small = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
     torch.manual_seed(0)
@@ -132,7 +162,9 @@ def sentence_folder(torch, tmp_path_factory):
     torch.manual_seed(0)
     folder = save_model(tmp_path_factory.mktemp("sentence"), BertModel(config))
     save_tokenizer(folder, 1000)
-    (folder / "modules.json").write_text(json.dumps([{"type": "models.Transformer"}, {"type": "models.Normalize"}]))
+    (folder / "modules.json").write_text(
+        json.dumps([{"type": "models.Transformer"}, {"type": "models.Normalize"}])
+    )
     (folder / "1_Pooling").mkdir()
     (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_mean_tokens": True}))
     (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 12}))

@@ -173,7 +173,9 @@ def test_a_damaged_part_is_left_out_with_a_warning(picture_folder, tmp_path, enc
     assert sum(encoded) == 40
 
 
-def test_a_file_that_changes_while_it_is_read_is_not_taken_for_the_new_one(picture_folder, tmp_path, monkeypatch):
+def test_a_file_that_changes_while_it_is_read_is_not_taken_for_the_new_one(
+    picture_folder, tmp_path, monkeypatch
+):
     """Stamps are taken before reading, so the next run reads it again."""
     from softspread.embedding.inputs import FileContents
 

@@ -30,7 +30,9 @@ def spaces(rng, truth):
 
 def test_both_measures_order_spaces_by_how_clear_they_are(spaces, truth, rng):
     """With known classes and, apart from them, with votes on a third of the items."""
-    items = np.tile(rng.choice(150, 50, replace=False), 2)  # two votes each: the tuner warns without second votes
+    items = np.tile(
+        rng.choice(150, 50, replace=False), 2
+    )  # two votes each: the tuner warns without second votes
     table = compare_spaces(spaces, votes=Votes.from_pairs(items, truth[items]), classes=truth)
     assert table["space"].tolist() == ["clear", "blurred", "noise"]
     assert table["best"].tolist() == [True, False, False]
@@ -42,7 +44,7 @@ def test_both_measures_order_spaces_by_how_clear_they_are(spaces, truth, rng):
 
 def test_the_held_out_score_is_the_tuners(spaces, truth):
     """Nothing is added to what leaving votes out says."""
-    from softspread.tuning import tune
+    from softspread.tuning.tune import tune
 
     votes = 2 * np.eye(3)[truth]
     table = compare_spaces({"clear": spaces["clear"]}, votes=votes)
@@ -72,7 +74,9 @@ def test_large_sets_are_sampled(spaces, truth, monkeypatch):
 def test_embeddings_bring_their_ids(truth, rng):
     """Votes name items by the ids of the embedding."""
     ids = [f"item {row}" for row in range(150)]
-    space = embed(6 * np.eye(3)[truth] + rng.normal(size=(150, 3)), encoder="none", reduce="none", item_ids=ids)
+    space = embed(
+        6 * np.eye(3)[truth] + rng.normal(size=(150, 3)), encoder="none", reduce="none", item_ids=ids
+    )
     votes = Votes.from_pairs(ids[:60] * 2, np.tile(truth[:60], 2))
     assert compare_spaces({"one": space, "two": space}, votes=votes)["held_out_brier"].nunique() == 1
     other = embed(rng.normal(size=(150, 3)), encoder="none", reduce="none")
@@ -87,7 +91,10 @@ def test_embeddings_bring_their_ids(truth, rng):
         ({}, "give votes"),
         ({"classes": [0, 1]}, "each of the 150"),
         ({"classes": np.zeros(150)}, "at least 2 classes"),
-        ({"spaces": {"a": np.zeros((150, 2)), "b": np.zeros((3, 2))}, "classes": np.arange(150) % 2}, "same items"),
+        (
+            {"spaces": {"a": np.zeros((150, 2)), "b": np.zeros((3, 2))}, "classes": np.arange(150) % 2},
+            "same items",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused(change, part, spaces):

@@ -46,7 +46,9 @@ def run(tmp_path, monkeypatch):
 
 def test_a_folder_becomes_a_file(run, picture_folder, tmp_path):
     """The promised line and the promised file."""
-    done = run(picture_folder, "--encoder", "pixels:4", "--reduce", "pca", "--dim", "3", "-o", "X.parquet", "-q")
+    done = run(
+        picture_folder, "--encoder", "pixels:4", "--reduce", "pca", "--dim", "3", "-o", "X.parquet", "-q"
+    )
     assert done.exit_code == 0, done.output
     space = Embedding.load(tmp_path / "X.parquet")
     assert space.X.shape == (20, 3)
@@ -55,7 +57,18 @@ def test_a_folder_becomes_a_file(run, picture_folder, tmp_path):
 
 def test_it_says_what_it_did(run, picture_folder):
     """In one line, or as JSON."""
-    common = (picture_folder, "--encoder", "pixels:4", "--reduce", "pca", "--dim", "3", "-o", "X.parquet", "--no-cache")
+    common = (
+        picture_folder,
+        "--encoder",
+        "pixels:4",
+        "--reduce",
+        "pca",
+        "--dim",
+        "3",
+        "-o",
+        "X.parquet",
+        "--no-cache",
+    )
     done = run(*common)
     assert "20 items in 3 dimensions by pixels:4 (48 features), pca: X.parquet" in done.stdout
     about = json.loads(run(*common, "--json", "-q").stdout)
@@ -67,7 +80,9 @@ def test_it_says_what_it_did(run, picture_folder):
 
 def test_a_column_of_text_becomes_a_file(run, sentence_folder, tmp_path):
     """Any language, ids from the table."""
-    pd.DataFrame({"id": ["x", "y", "z"], "text": ["a cat", "ein Schiff", "船"]}).to_csv("texts.csv", index=False)
+    pd.DataFrame({"id": ["x", "y", "z"], "text": ["a cat", "ein Schiff", "船"]}).to_csv(
+        "texts.csv", index=False
+    )
     done = run("texts.csv", "--encoder", sentence_folder, "--reduce", "none", "-o", "X.parquet", "-q")
     assert done.exit_code == 0, done.output
     assert Embedding.load(tmp_path / "X.parquet").item_ids.tolist() == ["x", "y", "z"]
@@ -102,14 +117,26 @@ def test_spaces_are_compared_by_a_table(run, picture_folder, tmp_path):
     pd.concat([frame] * 4).to_csv("votes.csv", index=False)
     spaces = ("--encoder", "pixels:4,pixels:8", "--reduce", "pca,none", "--dim", "2,3")
     with pytest.warns(SoftspreadWarning, match="only 20 items"):
-        done = run(picture_folder, "--check", "--votes", "votes.csv", "--classes", "folder", *spaces, "-o", "table.csv")
+        done = run(
+            picture_folder,
+            "--check",
+            "--votes",
+            "votes.csv",
+            "--classes",
+            "folder",
+            *spaces,
+            "-o",
+            "table.csv",
+        )
     assert done.exit_code == 0, done.output
     table = pd.read_csv(tmp_path / "table.csv")
     assert len(table) == 6
     assert set(table["space"]) >= {"pixels:4", "pixels:8 + pca 3"}
     assert table["held_out_brier"].is_monotonic_increasing
     assert "held-out Brier" in done.stdout
-    rows = json.loads(run(picture_folder, "--check", "--classes", "classes.csv", *spaces, "--json", "-q").stdout)
+    rows = json.loads(
+        run(picture_folder, "--check", "--classes", "classes.csv", *spaces, "--json", "-q").stdout
+    )
     assert {row["space"] for row in rows} == set(table["space"])
 
 
@@ -131,7 +158,16 @@ def test_a_prior_from_class_names_is_written_beside(run, clip_folder, picture_fo
     for number, classes in enumerate(("cat,dog,ship", "classes.txt")):
         out = f"X{number}.parquet"
         done = run(
-            picture_folder, "--encoder", clip_folder, "--reduce", "none", "--zero-shot", classes, "-o", out, "-q"
+            picture_folder,
+            "--encoder",
+            clip_folder,
+            "--reduce",
+            "none",
+            "--zero-shot",
+            classes,
+            "-o",
+            out,
+            "-q",
         )
         assert done.exit_code == 0, done.output
     first, second = (pd.read_parquet(tmp_path / f"X{number}.zero_shot.parquet") for number in range(2))

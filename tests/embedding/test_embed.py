@@ -102,5 +102,9 @@ def test_the_space_goes_straight_into_the_estimator(picture_folder):
 
     space = embed(picture_folder, encoder="pixels:4", reduce="pca", dim=3)
     votes = Votes.from_pairs(space.item_ids[:6], ["a", "b"] * 3)
-    p = ProbabilisticLabelSpreading(n_neighbors=5).fit(space.X, votes, item_ids=space.item_ids).predict_proba()
+    p = (
+        ProbabilisticLabelSpreading(n_neighbors=5)
+        .fit(space.X, votes, item_ids=space.item_ids)
+        .predict_proba()
+    )
     np.testing.assert_allclose(p.sum(axis=1), 1)

@@ -27,14 +27,18 @@ def test_every_image_model_gives_one_finite_row_an_image(kind, image_models, pic
     assert space.X.shape == (len(pictures), n_features)
     assert space.X.dtype == np.float32
     assert np.isfinite(space.X).all()
-    assert np.linalg.norm(space.X - space.X.mean(axis=0), axis=1).min() > 1e-6  # different images, different rows
+    assert (
+        np.linalg.norm(space.X - space.X.mean(axis=0), axis=1).min() > 1e-6
+    )  # different images, different rows
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_size_of_a_batch_changes_nothing(kind, image_models, pictures):
     """One image at a time and all at once agree."""
     folder, _ = image_models[kind]
-    assert_allclose(raw(pictures, folder, batch_size=1).X, raw(pictures, folder, batch_size=32).X, rtol=0, atol=1e-5)
+    assert_allclose(
+        raw(pictures, folder, batch_size=1).X, raw(pictures, folder, batch_size=32).X, rtol=0, atol=1e-5
+    )
 
 
 def test_batches_side_by_side_change_nothing_and_threads_are_put_back(torch, clip_folder, pictures):
@@ -107,7 +111,9 @@ def test_a_sentence_is_the_mean_of_its_tokens_at_length_1(torch, sentence_folder
 
     tokens = AutoTokenizer.from_pretrained(sentence_folder)(texts[0], return_tensors="pt")
     with torch.inference_mode():
-        states = BertModel.from_pretrained(sentence_folder).eval()(**tokens).last_hidden_state[0].mean(0).numpy()
+        states = (
+            BertModel.from_pretrained(sentence_folder).eval()(**tokens).last_hidden_state[0].mean(0).numpy()
+        )
     assert_allclose(space.X[0], states / np.linalg.norm(states), atol=1e-5)
 
 
@@ -134,13 +140,17 @@ def test_siglip_sees_texts_as_long_as_in_training(torch, tmp_path, write_model, 
 
     small = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
     text = small | {"vocab_size": 15, "max_position_embeddings": 10, "pad_token_id": 0, "projection_size": 16}
-    model = SiglipModel(SiglipConfig(text_config=text, vision_config=small | {"image_size": 32, "patch_size": 8}))
+    model = SiglipModel(
+        SiglipConfig(text_config=text, vision_config=small | {"image_size": 32, "patch_size": 8})
+    )
     square = {"size": {"height": 32, "width": 32}, "image_mean": [0.5] * 3, "image_std": [0.5] * 3}
     folder = write_model(tmp_path, model, square)
     write_tokenizer(folder, 10)
     encoder = find_encoder(str(folder))
     seen = []
-    encoder._model.text_model.embeddings.register_forward_hook(lambda module, given, out: seen.append(out.shape[1]))
+    encoder._model.text_model.embeddings.register_forward_hook(
+        lambda module, given, out: seen.append(out.shape[1])
+    )
     assert encoder.encode_texts(["a cat"]).shape == (1, 16)
     assert seen == [10]
     assert encoder.encode_images(np.zeros((2, 3, 32, 32), dtype=np.uint8)).shape == (2, 16)
@@ -170,7 +180,11 @@ def test_weights_that_lack_a_layer_are_refused(torch, image_models, tmp_path):
     shutil.copytree(image_models["dinov2"][0], folder)
     weights = load_file(folder / "model.safetensors")
     lost = next(name for name in weights if "attention" in name)
-    save_file({k: v for k, v in weights.items() if k != lost}, folder / "model.safetensors", metadata={"format": "pt"})
+    save_file(
+        {k: v for k, v in weights.items() if k != lost},
+        folder / "model.safetensors",
+        metadata={"format": "pt"},
+    )
     with pytest.raises(InputError, match="lack 1 part"):
         find_encoder(str(folder))
 
@@ -187,7 +201,8 @@ def test_a_damaged_weight_file_is_explained(torch, image_models, tmp_path):
 
 @pytest.mark.parametrize("name", [*KNOWN, "someone/some-model"])
 def test_a_model_that_is_not_here_says_how_to_get_it(name, tmp_path, monkeypatch):
-    """Offline, without weights: which model, which command, where to put it; nothing is tried over the network."""
+    """Offline, without weights: which model, which command, where to put it; nothing is tried over the
+    network."""
     pytest.importorskip("huggingface_hub", reason="needs softspread[embed]")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("went to the network"))
@@ -262,7 +277,9 @@ def test_values_that_are_not_finite_are_not_passed_on(pictures, monkeypatch):
     """An encoder that overflows is reported with the item."""
     from softspread.embedding.encoders import PixelsEncoder
 
-    monkeypatch.setattr(PixelsEncoder, "encode_images", lambda self, pixels: np.full((len(pixels), 2), np.nan, "f4"))
+    monkeypatch.setattr(
+        PixelsEncoder, "encode_images", lambda self, pixels: np.full((len(pixels), 2), np.nan, "f4")
+    )
     with pytest.raises(InputError, match=r"not finite for 20 items.*--no-half"):
         raw(pictures, "pixels")
 

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from softspread.embedding.images import Preparation, UnreadableImage, preparation_from, prepare, read_preparation
+from softspread.embedding.images import (
+    Preparation,
+    UnreadableImage,
+    preparation_from,
+    prepare,
+    read_preparation,
+)
 from softspread.errors import InputError
 
 Image = pytest.importorskip("PIL.Image", reason="needs Pillow")
@@ -54,7 +60,9 @@ def test_cropping_while_resizing_equals_resizing_then_cropping(colours):
 
 def test_a_crop_larger_than_the_image_is_padded_with_black():
     """As the models' own preparation does."""
-    pixels = upright(prepare(stored(Image.new("RGB", (10, 10), "white")), Preparation(20, 20, shortest_edge=10)))
+    pixels = upright(
+        prepare(stored(Image.new("RGB", (10, 10), "white")), Preparation(20, 20, shortest_edge=10))
+    )
     assert (pixels[5:15, 5:15] == 255).all()
     assert pixels.sum() == 10 * 10 * 3 * 255
 
@@ -115,7 +123,8 @@ def test_a_turned_photo_stands_upright(orientation, colours):
     """Any EXIF orientation gives the picture that it means."""
     turns = {
         1: lambda a: a, 2: lambda a: a[:, ::-1], 3: lambda a: a[::-1, ::-1], 4: lambda a: a[::-1],
-        5: lambda a: a.transpose(1, 0, 2), 6: lambda a: np.rot90(a, 1), 7: lambda a: a[::-1, ::-1].transpose(1, 0, 2),
+        5: lambda a: a.transpose(1, 0, 2), 6: lambda a: np.rot90(a, 1),
+        7: lambda a: a[::-1, ::-1].transpose(1, 0, 2),
         8: lambda a: np.rot90(a, -1),
     }  # fmt: skip
     tags = Image.Exif()
@@ -215,7 +224,9 @@ def test_preparation_equals_the_models_own(kind, settings, colours):
     assert np.abs(found - theirs).max() <= 1.01 / 255 / 0.2  # one shade at most
 
 
-@pytest.mark.parametrize("text", ["not json", "{}", '{"size": {"longest_edge": 3}}', '{"size": {"shortest_edge": 3}}'])
+@pytest.mark.parametrize(
+    "text", ["not json", "{}", '{"size": {"longest_edge": 3}}', '{"size": {"shortest_edge": 3}}']
+)
 def test_settings_we_do_not_understand_are_refused(text, tmp_path):
     """Rather an error than wrong pixels."""
     (tmp_path / "preprocessor_config.json").write_text(text)

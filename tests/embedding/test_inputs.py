@@ -66,7 +66,8 @@ def test_columns_are_found_or_named(picture_folder):
     named = pixels(frame, root=picture_folder, column="where")
     assert named.item_ids.tolist() == names.tolist()
     assert (
-        pixels(frame, root=picture_folder, column="where", id_column="who").item_ids.tolist() == frame["who"].tolist()
+        pixels(frame, root=picture_folder, column="where", id_column="who").item_ids.tolist()
+        == frame["who"].tolist()
     )
     with pytest.raises(InputError, match="no column 'nothing'"):
         pixels(frame, column="nothing")
@@ -93,7 +94,9 @@ def test_arrays_lists_and_pillow_images_agree(pictures, tmp_path):
 def test_grey_arrays_have_three_equal_channels():
     """(n, height, width) is grey."""
     images = np.random.default_rng(0).integers(0, 256, size=(3, 4, 4), dtype=np.uint8)
-    assert_allclose(pixels(images).X.reshape(3, 16, 3), np.repeat(images.reshape(3, 16, 1) / 255, 3, axis=2), rtol=1e-6)
+    assert_allclose(
+        pixels(images).X.reshape(3, 16, 3), np.repeat(images.reshape(3, 16, 1) / 255, 3, axis=2), rtol=1e-6
+    )
 
 
 def test_own_ids_are_kept_and_must_be_distinct(pictures):
@@ -133,7 +136,9 @@ def test_unreadable_images_are_all_listed_and_skipped_on_request_only(picture_fo
     """An error names them; with skip_corrupt the others stay, in order, and the names are kept."""
     (picture_folder / "broken.png").write_bytes(b"no picture")
     (picture_folder / "empty.jpg").write_bytes(b"")
-    with pytest.raises(InputError, match=r"2 of 22 .*broken\.png \(not an image.*empty\.jpg \(.*--skip-corrupt"):
+    with pytest.raises(
+        InputError, match=r"2 of 22 .*broken\.png \(not an image.*empty\.jpg \(.*--skip-corrupt"
+    ):
         pixels(picture_folder)
     space = pixels(picture_folder, skip_corrupt=True)
     assert [entry.item_id for entry in space.skipped] == ["broken.png", "empty.jpg"]
@@ -176,7 +181,16 @@ def test_digests_tell_contents_apart():
     zeros = np.zeros((2, 3), dtype=np.uint8)
     marks = {
         digest(content)
-        for content in (b"", b"\0" * 6, zeros, zeros.T, zeros.astype(np.int8), "", "a", Image.fromarray(zeros))
+        for content in (
+            b"",
+            b"\0" * 6,
+            zeros,
+            zeros.T,
+            zeros.astype(np.int8),
+            "",
+            "a",
+            Image.fromarray(zeros),
+        )
     }
     assert len(marks) == 7  # an empty text and an empty file are never of the same kind, so they may agree
     assert digest(zeros) == digest(zeros.copy())

@@ -53,7 +53,9 @@ def test_features_are_the_graphs_for_open_and_fixed_batches(batch, tmp_path, pic
     assert (wanted.mean, wanted.std) == (IMAGENET_MEAN, IMAGENET_STD)
     pixels = np.stack([prepare(picture, wanted) for picture in pictures])
     assert_allclose(X, wanted.normalize(pixels).reshape(len(pictures), -1) @ M, rtol=1e-3, atol=1e-3)
-    assert_allclose(X, embed(pictures, encoder=tmp_path / "tiny.onnx", reduce="none", batch_size=1).X, atol=1e-5)
+    assert_allclose(
+        X, embed(pictures, encoder=tmp_path / "tiny.onnx", reduce="none", batch_size=1).X, atol=1e-5
+    )
 
 
 def test_channels_may_come_last(tmp_path, pictures):
@@ -80,7 +82,9 @@ def test_preparation_beside_the_graph_is_used(tmp_path, pictures):
     settings = {"size": {"height": SIZE, "width": SIZE}, "image_mean": [0.5] * 3, "image_std": [0.5] * 3}
     (tmp_path / "preprocessor_config.json").write_text(json.dumps(settings))
     assert find_encoder(tmp_path / "onnx" / "tiny.onnx").preparation.mean == (0.5, 0.5, 0.5)
-    (tmp_path / "preprocessor_config.json").write_text(json.dumps(settings | {"size": {"height": 9, "width": 9}}))
+    (tmp_path / "preprocessor_config.json").write_text(
+        json.dumps(settings | {"size": {"height": 9, "width": 9}})
+    )
     with pytest.raises(InputError, match="make them agree"):
         find_encoder(tmp_path / "onnx" / "tiny.onnx")
 
@@ -128,5 +132,7 @@ def test_torch_is_not_needed(tmp_path):
         images = np.zeros((3, 9, 9), dtype=np.uint8)
         print(embed(images, encoder={str(tmp_path / "tiny.onnx")!r}, reduce="none").X.shape)
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == f"(3, {FEATURES})"

@@ -27,7 +27,9 @@ def test_pca_is_the_projection_on_the_largest_directions(curve):
     expected = centred @ directions[:3].T
     assert_allclose(np.abs(X), np.abs(expected), atol=1e-4)
     assert_allclose(reducer.transform(curve), X, atol=1e-6)
-    assert reducer.facts()["explained_variance"] == pytest.approx(1.0, abs=1e-4)  # the sheet lies in 3 dimensions
+    assert reducer.facts()["explained_variance"] == pytest.approx(
+        1.0, abs=1e-4
+    )  # the sheet lies in 3 dimensions
 
 
 def test_isomap_equals_scikit_learns(curve):
@@ -44,7 +46,9 @@ def test_isomap_equals_scikit_learns(curve):
 
 def test_isomap_ties_components_together(rng):
     """Far groups get finite places, and stay far."""
-    groups = np.concatenate([rng.normal(size=(30, 4)), rng.normal(size=(30, 4)) + 100, rng.normal(size=(30, 4)) - 100])
+    groups = np.concatenate(
+        [rng.normal(size=(30, 4)), rng.normal(size=(30, 4)) + 100, rng.normal(size=(30, 4)) - 100]
+    )
     _, X = fit_reducer(groups.astype(np.float32), "isomap", 2, 0)
     assert np.isfinite(X).all()
     assert np.linalg.norm(X[:30].mean(axis=0) - X[30:60].mean(axis=0)) > 50

@@ -59,7 +59,9 @@ def test_the_order_of_classes_permutes_the_columns(clip_folder, pictures):
 def test_several_templates_are_averaged_as_directions(clip_folder, pictures):
     """The same sentence twice is that sentence."""
     encoded = encode(pictures, clip_folder, EncodingOptions())
-    once, twice = (zero_shot_of(encoded, CLASSES, sentence) for sentence in ("a {class}", ["a {class}", "a {class}"]))
+    once, twice = (
+        zero_shot_of(encoded, CLASSES, sentence) for sentence in ("a {class}", ["a {class}", "a {class}"])
+    )
     assert_allclose(once.p, twice.p, atol=1e-6)
 
 
@@ -67,7 +69,9 @@ def test_prompts_are_the_papers():
     """The basic sentence, and those for digits and signs."""
     assert prompts(CLASSES, "default")[1] == ["an image of a dog"]
     assert prompts([3, 5], "emnist-digits")[0] == ["A black and white image of the handwritten digit 3"]
-    assert prompts(["circle", "triangle"], "mtsd")[0] == ["an image of a street sign in the shape of a circle"]
+    assert prompts(["circle", "triangle"], "mtsd")[0] == [
+        "an image of a street sign in the shape of a circle"
+    ]
     assert set(TEMPLATES) == {"default", "emnist-digits", "mtsd"}
 
 
@@ -78,7 +82,11 @@ def test_braces_in_a_class_name_are_no_trouble():
 
 @pytest.mark.parametrize(
     ("classes", "template", "part"),
-    [(CLASSES, "a picture", "must hold"), (["cat"], "default", "at least 2"), (["a", "a"], "default", "distinct")],
+    [
+        (CLASSES, "a picture", "must hold"),
+        (["cat"], "default", "at least 2"),
+        (["a", "a"], "default", "distinct"),
+    ],
 )
 def test_wrong_requests_are_refused_before_encoding(classes, template, part, tmp_path):
     """Not after hours."""

@@ -7,9 +7,9 @@ import pytest
 
 import reference
 from softspread import InputError, MissingExtraError, SoftspreadWarning
+from softspread._common.threads import Workers
 from softspread.graph import neighbors as module
 from softspread.graph.neighbors import SEARCHES, leaf_order, nearest_items, search_neighbors
-from softspread.parallel import Workers
 
 # Loading pynndescent compiles for about a minute in every process, so all of it runs in one.
 DESCENT = pytest.param("pynndescent", marks=[pytest.mark.slow, pytest.mark.xdist_group("pynndescent")])
@@ -115,7 +115,9 @@ def test_nearest_items_of_queries_equal_loops(rng, dimensions):
     for row, query in enumerate(queries):
         expected = sorted((reference.squared_distance(query, x), j) for j, x in enumerate(X))[:6]
         assert indices[row].tolist() == [j for _, j in expected]
-        np.testing.assert_allclose(squared[row], [distance for distance, _ in expected], rtol=1e-12, atol=1e-30)
+        np.testing.assert_allclose(
+            squared[row], [distance for distance, _ in expected], rtol=1e-12, atol=1e-30
+        )
 
 
 @pytest.mark.parametrize("index", APPROXIMATE)

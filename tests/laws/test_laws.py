@@ -30,7 +30,9 @@ def spread(votes, alpha, scaling="peak", solver="dense", graph=GRAPH):
 def test_mass_of_a_union_is_the_sum_of_masses(a, b, alpha, scaling, solver):
     """Two vote sets at once spread like each alone, added."""
     together = spread(a + b, alpha, scaling, solver).predict_freq()
-    apart = spread(a, alpha, scaling, solver).predict_freq() + spread(b, alpha, scaling, solver).predict_freq()
+    apart = (
+        spread(a, alpha, scaling, solver).predict_freq() + spread(b, alpha, scaling, solver).predict_freq()
+    )
     np.testing.assert_allclose(together, apart, atol=1e-7)
 
 

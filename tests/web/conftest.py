@@ -144,7 +144,7 @@ def service(tmp_path):
         yield found
 
 
-# ----------------------------------------------------------------------------------------------------------- PostgreSQL
+# ------------------------------------------------------------------------------------------------- PostgreSQL
 class PostgresServer:
     """A server in a temporary folder, run by somebody without privileges."""
 
@@ -163,11 +163,15 @@ class PostgresServer:
     def create(self):
         if os.geteuid() == 0:
             shutil.chown(self.folder, "nobody", "nogroup")
-        self._run("initdb", "-D", str(self.folder / "data"), "-U", "softspread", "-A", "trust", "-E", "UTF8", "-N")
+        self._run(
+            "initdb", "-D", str(self.folder / "data"), "-U", "softspread", "-A", "trust", "-E", "UTF8", "-N"
+        )
 
     def start(self):
         options = f"-c listen_addresses='' -c unix_socket_directories={self.folder} -c fsync=off"
-        self._run("pg_ctl", "-D", str(self.folder / "data"), "-l", str(self.log), "-w", "-o", options, "start")
+        self._run(
+            "pg_ctl", "-D", str(self.folder / "data"), "-l", str(self.log), "-w", "-o", options, "start"
+        )
 
     def stop(self):
         self._run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-m", "immediate", "stop")
@@ -185,7 +189,9 @@ def postgres_programs():
     places = []
     if shutil.which("pg_config"):
         places.append(
-            subprocess.run(["pg_config", "--bindir"], capture_output=True, text=True, check=False).stdout.strip()
+            subprocess.run(
+                ["pg_config", "--bindir"], capture_output=True, text=True, check=False
+            ).stdout.strip()
         )
     places += sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")), reverse=True)
     return next((place for place in places if (Path(place) / "initdb").exists()), None)
@@ -200,7 +206,9 @@ def postgres():
     pytest.importorskip("psycopg", reason="needs the extra postgres")
     if os.geteuid() == 0 and shutil.which("setpriv") is None:
         pytest.skip("PostgreSQL does not run as root, and there is no setpriv")
-    folder = Path(tempfile.mkdtemp(prefix="ss-pg-", dir="/tmp"))  # short: the path of a socket may have 107 letters
+    folder = Path(
+        tempfile.mkdtemp(prefix="ss-pg-", dir="/tmp")
+    )  # short: the path of a socket may have 107 letters
     server = PostgresServer(programs, folder)
     server.create()
     server.start()

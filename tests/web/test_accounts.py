@@ -42,7 +42,12 @@ def test_a_person_signs_in_with_the_right_password_only(accounts):
 def test_secrets_are_not_in_the_database(accounts):
     """Neither passwords nor cookies, tokens or invitations can be read from the tables."""
     ada = accounts.create("ada", PASSWORD, "admin")
-    secrets = [PASSWORD, accounts.open_session(ada)[0], accounts.make_token(ada, "t"), accounts.invite("admin", "ada")]
+    secrets = [
+        PASSWORD,
+        accounts.open_session(ada)[0],
+        accounts.make_token(ada, "t"),
+        accounts.invite("admin", "ada"),
+    ]
     with accounts._store.reading() as connection:
         tables = (models.accounts, models.sessions, models.tokens, models.invitations)
         text = str([connection.execute(sa.select(table)).all() for table in tables])
@@ -125,4 +130,7 @@ def test_what_was_done_is_written_down(accounts):
     """Newest first."""
     accounts.note("ada", "invite", "annotator", "10.0.0.1")
     accounts.note("ben", "login")
-    assert [(note["who"], note["action"]) for note in accounts.notes()] == [("ben", "login"), ("ada", "invite")]
+    assert [(note["who"], note["action"]) for note in accounts.notes()] == [
+        ("ben", "login"),
+        ("ada", "invite"),
+    ]

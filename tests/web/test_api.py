@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from softspread.files import read_soft_labels, read_votes
+from softspread.io.soft_labels import read_soft_labels
+from softspread.io.votes import read_votes
 
 from .conftest import CLASSES, N_ITEMS, opened_world, settle, vote
 
@@ -18,7 +19,9 @@ def cast(client, key, item="item-000", label="ant", **more):
 
 
 def sync(client, *operations, wanted=3, holding=()):
-    answer = client.post("/api/v1/sync", json={"operations": operations, "wanted": wanted, "holding": list(holding)})
+    answer = client.post(
+        "/api/v1/sync", json={"operations": operations, "wanted": wanted, "holding": list(holding)}
+    )
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -57,7 +60,9 @@ def test_undo_is_exact(world):
     after = ada.get("/api/v1/soft-labels?limit=60").json()["items"]
     # What a push may leave (1e-9 of mass) against a prior strength of 1e-4, where nothing else has arrived
     np.testing.assert_allclose([one["p"] for one in after], [one["p"] for one in before], atol=1e-4)
-    np.testing.assert_allclose([one["evidence"] for one in after], [one["evidence"] for one in before], atol=1e-7)
+    np.testing.assert_allclose(
+        [one["evidence"] for one in after], [one["evidence"] for one in before], atol=1e-7
+    )
 
 
 def test_an_unsure_vote_weighs_less(world):
@@ -109,7 +114,9 @@ def test_soft_labels_come_with_intervals(world):
         cast(world.program(name), f"k{number}", "item-003", "ant")
     settle(world.service)
     narrow = ada.get("/api/v1/soft-labels", params={"items": ["item-003"]}).json()["items"][0]
-    sure = ada.get("/api/v1/soft-labels", params={"items": ["item-003"], "confidence_level": 0.99}).json()["items"][0]
+    sure = ada.get("/api/v1/soft-labels", params={"items": ["item-003"], "confidence_level": 0.99}).json()[
+        "items"
+    ][0]
     assert narrow["lower"][0] <= narrow["p"][0] <= narrow["upper"][0]
     width = [one["upper"][0] - one["lower"][0] for one in (narrow, sure, wide)]
     assert width == sorted(width)

@@ -11,7 +11,17 @@ import uvicorn
 from softspread.web.app import create_app, first_link
 from softspread.web.items import ArrayItems, FileItems
 
-from .conftest import CLASSES, N_ITEMS, PASSWORD, item_names, opened_world, running, settle, three_clusters, vote
+from .conftest import (
+    CLASSES,
+    N_ITEMS,
+    PASSWORD,
+    item_names,
+    opened_world,
+    running,
+    settle,
+    three_clusters,
+    vote,
+)
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -60,7 +70,7 @@ class Visitor:
         self.page.on("dialog", lambda dialog: (self.dialogs.append(dialog.message), dialog.dismiss()))
 
     def hear(self, note):
-        # Plotly's bundle brings a sheet for maps of the world, which the policy keeps out; nothing here needs it.
+        # Plotly brings a sheet for maps of the world; the policy keeps it out and nothing here needs it.
         of_plotly = note.text.startswith("Applying inline style") and "plotly" in note.location["url"]
         if note.type == "error" and not of_plotly:
             self.complaints.append(note.text)
@@ -203,7 +213,11 @@ def test_votes_cast_offline_are_sent_later_exactly_once(local, visit):
     lost = []
 
     def lose(route):
-        if "operations" in (route.request.post_data or "") and '"vote"' in route.request.post_data and not lost:
+        if (
+            "operations" in (route.request.post_data or "")
+            and '"vote"' in route.request.post_data
+            and not lost
+        ):
             lost.append(route.fetch())  # the server got it ...
             route.abort()  # ... but the page never hears of it
         else:
@@ -350,7 +364,8 @@ CONTRAST = """(element) => {
   const linear = (value) => value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
   const light = ([r, g, b]) => 0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
   let ground = element;
-  while (ground && (parse(getComputedStyle(ground).backgroundColor)[3] ?? 1) < 1) ground = ground.parentElement;
+  const opacity = (node) => parse(getComputedStyle(node).backgroundColor)[3] ?? 1;
+  while (ground && opacity(ground) < 1) ground = ground.parentElement;
   const text = light(parse(getComputedStyle(element).color));
   const behind = light(parse(getComputedStyle(ground ?? document.body).backgroundColor));
   return (Math.max(text, behind) + 0.05) / (Math.min(text, behind) + 0.05);
@@ -383,7 +398,15 @@ def test_text_is_readable_and_controls_have_names(local, visit, scheme):
     page.keyboard.press("u")
     assert contrast(page, "#unsure") >= 4.5
     page = me.go("/dashboard")
-    for selector in (".tile span", ".muted", "h2", ".switch button[aria-pressed=true]", "th", ".exports a", ".flag"):
+    for selector in (
+        ".tile span",
+        ".muted",
+        "h2",
+        ".switch button[aria-pressed=true]",
+        "th",
+        ".exports a",
+        ".flag",
+    ):
         if page.query_selector(selector):
             assert contrast(page, selector) >= 4.5, selector
     name_of = "all => all.map(e => e.innerText || e.ariaLabel || e.labels?.[0]?.innerText || e.title)"

@@ -62,9 +62,18 @@ def make_files(folder):
 
 def wishes(folder, **changes):
     settings = {"data_dir": folder / "data", "auth": False, "n_neighbors": 3}
-    given = {"items": folder / "photos", "embeddings": folder / "X.npz", "ids": None, "classes": ",".join(CLASSES)}
+    given = {
+        "items": folder / "photos",
+        "embeddings": folder / "X.npz",
+        "ids": None,
+        "classes": ",".join(CLASSES),
+    }
     return Wishes(
-        **(given | {"votes": None, "gold": folder / "gold.csv", "demo": False, "settings": settings} | changes)
+        **(
+            given
+            | {"votes": None, "gold": folder / "gold.csv", "demo": False, "settings": settings}
+            | changes
+        )
     )
 
 
@@ -122,7 +131,17 @@ def test_a_real_server_prints_its_links_and_stops_cleanly(tmp_path):
         "import typer, sys\nfrom softspread.web.command import add_commands\n"
         "app = typer.Typer()\napp.callback()(lambda: None)\nadd_commands(app, lambda command: command)\napp()"
     )
-    arguments = ["serve", "--items", "photos", "--embeddings", "X.npz", "--classes", ",".join(CLASSES), "--port", "0"]
+    arguments = [
+        "serve",
+        "--items",
+        "photos",
+        "--embeddings",
+        "X.npz",
+        "--classes",
+        ",".join(CLASSES),
+        "--port",
+        "0",
+    ]
     arguments += ["--n-neighbors", "3", "--votes", "votes.csv"]
     for taken in ("2 votes taken in", "are in already"):
         process = subprocess.Popen(

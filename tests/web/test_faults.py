@@ -36,7 +36,8 @@ accounts = app.state.door.accounts
 config = uvicorn.Config(app, port=0, log_level="error")
 socket = config.bind_socket()
 socket.listen(100)
-words = [accounts.make_token(accounts.create(f"voter-{n}", "a long password", "annotator"), "t") for n in range(4)]
+words = [accounts.make_token(accounts.create(f"voter-{n}", "a long password", "annotator"), "t")
+         for n in range(4)]
 print(socket.getsockname()[1], *words, flush=True)
 uvicorn.Server(config).run(sockets=[socket])
 """
@@ -156,7 +157,8 @@ def test_a_full_disk_refuses_votes_and_goes_on_when_there_is_room(tmp_path):
 
         def cast(number):
             votes = [
-                {"key": f"{number}-{row}-{'x' * 50}", "item": f"item-{row:03d}", "label": "ant"} for row in range(60)
+                {"key": f"{number}-{row}-{'x' * 50}", "item": f"item-{row:03d}", "label": "ant"}
+                for row in range(60)
             ]
             return ben.post("/api/v1/votes", json={"votes": votes})
 
@@ -216,7 +218,8 @@ def test_refinements_beside_new_votes_lose_none(tmp_path):
             thread.start()
         for number in range(3):
             operations = [
-                service.vote(f"p{number}", f"item-{row:03d}", CLASSES[row % 3], f"k{row}") for row in range(N_ITEMS)
+                service.vote(f"p{number}", f"item-{row:03d}", CLASSES[row % 3], f"k{row}")
+                for row in range(N_ITEMS)
             ]
             for operation in operations:
                 service.submit([operation])
@@ -253,11 +256,15 @@ def test_the_steps_lead_to_the_tables_of_the_models(database):
 
 
 def test_a_damaged_log_is_an_error_of_the_store(tmp_path):
-    """What the driver says while rows are being fetched reaches the user like any other trouble with the database."""
+    """What the driver says while rows are being fetched reaches the user like any other trouble with the
+    database."""
     path = tmp_path / "votes.sqlite"
     store = Store(f"sqlite:///{path}")
     store.start()
-    entries = [Entry(k, models.VOTE, f"k{k}", "ann", f"item-{k}", "ant", 1.0, None, 0.0, "api") for k in range(1, 5000)]
+    entries = [
+        Entry(k, models.VOTE, f"k{k}", "ann", f"item-{k}", "ant", 1.0, None, 0.0, "api")
+        for k in range(1, 5000)
+    ]
     with store.writing() as connection:
         store.append(connection, entries)
     store.close()

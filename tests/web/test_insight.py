@@ -19,7 +19,9 @@ def fill(service, people=4, noise=0.1, liar=None, seed=0):
         for row in rng.choice(N_ITEMS, 40, replace=False).tolist():
             wrong = rng.random() < (1.0 if number == liar else noise)
             label = int(rng.integers(3)) if wrong else int(truth[row])
-            operations.append(service.vote(f"p{number}", f"item-{row:03d}", CLASSES[label], f"k{number}-{row}"))
+            operations.append(
+                service.vote(f"p{number}", f"item-{row:03d}", CLASSES[label], f"k{number}-{row}")
+            )
     service.submit(operations).result(30)
     settle(service)
 
@@ -27,7 +29,9 @@ def fill(service, people=4, noise=0.1, liar=None, seed=0):
 @pytest.fixture
 def judged(tmp_path):
     """A project with votes of four people, one of whom does not look, after the analyst had a look."""
-    with running(tmp_path, auth=False, overlap=10, gold=(("item-000", "ant"), ("item-001", "bee"))) as service:
+    with running(
+        tmp_path, auth=False, overlap=10, gold=(("item-000", "ant"), ("item-001", "bee"))
+    ) as service:
         fill(service, liar=3)
         service.analyst.look()
         service.analyst.judge()

@@ -46,7 +46,9 @@ def test_ids_of_the_embeddings_choose_and_order(folder):
         read_items(folder, None, 7)
 
 
-@pytest.mark.parametrize("bad", ["../secret.png", "/etc/hostname", "sub/../../secret.png", "b.png/../../secret.png"])
+@pytest.mark.parametrize(
+    "bad", ["../secret.png", "/etc/hostname", "sub/../../secret.png", "b.png/../../secret.png"]
+)
 def test_a_table_cannot_name_files_outside_its_folder(folder, bad):
     """Whatever the path says, only what lies below is read."""
     (folder.parent / "secret.png").write_bytes(png())

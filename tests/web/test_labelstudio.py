@@ -90,7 +90,9 @@ def test_strangers_and_annotators_cannot_use_it(world):
     word = world.program("ada").headers["Authorization"].split()[1]
     assert world.browser().post("/predict", json={"tasks": []}, auth=("ls", word)).status_code == 200
     assert (
-        world.browser().post("/predict", json={"tasks": []}, headers={"Authorization": f"Token {word}"}).status_code
+        world.browser()
+        .post("/predict", json={"tasks": []}, headers={"Authorization": f"Token {word}"})
+        .status_code
         == 200
     )
 
@@ -100,6 +102,12 @@ def test_odd_events_do_no_harm(world, ada):
     assert ada.post("/webhook", json={"action": "PROJECT_UPDATED"}).json()["taken"] == 0
     body = {"action": "ANNOTATION_CREATED", "task": task(), "annotation": annotation("dodo")}
     assert ada.post("/webhook", json=body).status_code == 400
-    body["annotation"] = {"id": 1, "result": [{"value": {"choices": ["ant", "bee"]}}, "nonsense", {"value": 3}]}
+    body["annotation"] = {
+        "id": 1,
+        "result": [{"value": {"choices": ["ant", "bee"]}}, "nonsense", {"value": 3}],
+    }
     assert ada.post("/webhook", json=body).json()["taken"] == 0
-    assert ada.post("/setup", json={"schema": "<!DOCTYPE x [<!ENTITY a 'b'>]><Choices name=&a;"}).status_code == 200
+    assert (
+        ada.post("/setup", json={"schema": "<!DOCTYPE x [<!ENTITY a 'b'>]><Choices name=&a;"}).status_code
+        == 200
+    )

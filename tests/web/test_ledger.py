@@ -30,7 +30,8 @@ class Book:
         draft = self.ledger.draft(operations, known, self.places, len(self.entries) + 1, 0.0)
         self.entries += draft.entries
         self.places |= {
-            e.id: place for e, place in zip(draft.entries, zip(draft.rows, draft.columns, strict=True), strict=True)
+            e.id: place
+            for e, place in zip(draft.entries, zip(draft.rows, draft.columns, strict=True), strict=True)
         }
         self.ledger.settle(draft)
         return [outcome.status for outcome in draft.outcomes]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from softspread import knn_graph
-from softspread.spreading import Diffusion
+from softspread.diffusion.diffusion import Diffusion
 from softspread.web.ledger import Ledger
 from softspread.web.queue import Queue
 
@@ -27,7 +27,13 @@ def make_queue(rng):
 
     def make(**changes):
         ledger, clock = Ledger(), Clock()
-        settings = {"strategy": "uncertainty", "overlap": 1, "lease_seconds": 10.0, "rng": rng, "clock": clock}
+        settings = {
+            "strategy": "uncertainty",
+            "overlap": 1,
+            "lease_seconds": 10.0,
+            "rng": rng,
+            "clock": clock,
+        }
         queue = Queue(np.zeros(N), ledger, lambda: (diffusion, np.zeros((N, 2))), **(settings | changes))
         queue.refill()
         return queue, ledger, clock

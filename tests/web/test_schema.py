@@ -48,5 +48,17 @@ def test_answers_are_as_described(known_world):
 def test_the_document_names_every_part_of_the_api(known_world):
     """Items, votes, soft labels, intervals, queries, exports, undo and Label Studio's four."""
     paths = known_world.browser().get("/openapi.json").json()["paths"]
-    wanted = ("items", "votes", "soft-labels", "queries", "export/{name}", "undo", "sync", "items/{row}/why", "events")
-    assert {f"/api/v1/{name}" for name in wanted} | {"/health", "/setup", "/predict", "/webhook"} <= set(paths)
+    wanted = (
+        "items",
+        "votes",
+        "soft-labels",
+        "queries",
+        "export/{name}",
+        "undo",
+        "sync",
+        "items/{row}/why",
+        "events",
+    )
+    assert {f"/api/v1/{name}" for name in wanted} | {"/health", "/setup", "/predict", "/webhook"} <= set(
+        paths
+    )

@@ -16,10 +16,20 @@ NASTY = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
 VOTE = {"votes": [{"key": "k", "item": "item-000", "label": "ant"}]}
 
 
-# ------------------------------------------------------------------------------------------------------- who may what
+# ----------------------------------------------------------------------------------------------- who may what
 @pytest.mark.parametrize(
     "path",
-    ["project", "votes", "items", "items/0/picture", "soft-labels", "dashboard", "events", "people", "export/log.csv"],
+    [
+        "project",
+        "votes",
+        "items",
+        "items/0/picture",
+        "soft-labels",
+        "dashboard",
+        "events",
+        "people",
+        "export/log.csv",
+    ],
 )
 def test_nothing_is_said_to_strangers(still_world, path):
     """Without a session or token every door of the API is closed."""
@@ -39,13 +49,25 @@ def test_a_session_word_is_no_token(still_world):
     ben = still_world.browser("ben")
     cookie = ben.cookies["softspread_session"]
     assert (
-        still_world.browser().get("/api/v1/project", headers={"Authorization": f"Bearer {cookie}"}).status_code == 401
+        still_world.browser()
+        .get("/api/v1/project", headers={"Authorization": f"Bearer {cookie}"})
+        .status_code
+        == 401
     )
 
 
 @pytest.mark.parametrize(
     "path",
-    ["soft-labels", "dashboard", "events", "people", "queries", "items/0/why", "map/values", "export/votes.csv"],
+    [
+        "soft-labels",
+        "dashboard",
+        "events",
+        "people",
+        "queries",
+        "items/0/why",
+        "map/values",
+        "export/votes.csv",
+    ],
 )
 def test_annotators_do_not_see_what_would_bias_them(still_world, path):
     """Soft labels and the votes of others are for admins."""
@@ -63,7 +85,9 @@ def test_someone_elses_vote_cannot_be_taken_back(world):
     """Not by its key, not by an admin either; the vote stands."""
     vote(world.service, "ben", "item-000", "ant", "secret-key")
     for name in ("eva", "ada"):
-        answer = world.program(name).post("/api/v1/undo", json={"undos": [{"key": "u", "vote": "secret-key"}]})
+        answer = world.program(name).post(
+            "/api/v1/undo", json={"undos": [{"key": "u", "vote": "secret-key"}]}
+        )
         assert answer.status_code == 409
     assert world.service.counts()["votes"] == 1
 
@@ -74,7 +98,7 @@ def test_a_vote_is_cast_as_oneself(still_world):
     assert still_world.program("ben").post("/api/v1/votes", json=body).status_code == 422
 
 
-# ------------------------------------------------------------------------------------------------ forged requests
+# -------------------------------------------------------------------------------------------- forged requests
 def test_a_browser_must_repeat_its_word(world):
     """A cookie alone changes nothing: no word, a wrong one, another person's."""
     ben, eva = world.browser("ben"), world.browser("eva")
@@ -113,8 +137,12 @@ def test_the_session_cookie_is_out_of_reach_of_scripts_and_other_sites(still_wor
     """HttpOnly and SameSite; Secure behind HTTPS."""
     client = still_world.browser()
     csrf = client.get("/login").text.split('name="csrf" value="')[1].split('"')[0]
-    answer = client.post("/login", data={"name": "ben", "password": PASSWORD, "csrf": csrf}, follow_redirects=False)
-    cookie = next(value for value in answer.headers.get_list("set-cookie") if value.startswith("softspread_session"))
+    answer = client.post(
+        "/login", data={"name": "ben", "password": PASSWORD, "csrf": csrf}, follow_redirects=False
+    )
+    cookie = next(
+        value for value in answer.headers.get_list("set-cookie") if value.startswith("softspread_session")
+    )
     assert "HttpOnly" in cookie
     assert "samesite=lax" in cookie.lower()
 
@@ -129,7 +157,7 @@ def test_a_server_without_accounts_answers_to_this_machine_only(tmp_path):
         assert client.post("/api/v1/votes", json=VOTE).status_code == 403
 
 
-# ------------------------------------------------------------------------------------------------- guessing, flooding
+# ----------------------------------------------------------------------------------------- guessing, flooding
 def test_guessing_passwords_is_slowed_down(world):
     """After ten attempts even the right password has to wait."""
     client = world.browser()
@@ -175,7 +203,7 @@ def test_large_bodies_are_refused(world):
     assert ben.post("/api/v1/sync", content=pieces()).status_code == 413
 
 
-# ---------------------------------------------------------------------------------------------------- traversal, HTML
+# -------------------------------------------------------------------------------------------- traversal, HTML
 @pytest.mark.parametrize(
     "path",
     [
@@ -241,7 +269,7 @@ def test_every_answer_carries_the_policy(still_world):
         assert not re.search(r"""(src|href)=["'](https?:)?//""", ada.get(path).text), "works offline"
 
 
-# ------------------------------------------------------------------------------------------------------------- people
+# ----------------------------------------------------------------------------------------------------- people
 def test_the_first_admin_comes_by_a_link_that_works_once(tmp_path):
     """Printed at the first start; an older link ends when a new one is made; afterwards none is made."""
     with running(tmp_path) as service:

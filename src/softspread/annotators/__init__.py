@@ -1,16 +1,19 @@
 """Who votes with the crowd? One number per annotator, and votes that count accordingly.
 
-    votes with names  ->  p_v: what all others say  ->  consistency r_a  ->  weight r_a^2    theory: [consistency]
+    votes with names  ->  p_v: what all others say  ->  consistency r_a  ->  weight r_a^2    theory:
+    [consistency]
 
-For a vote v of annotator a for class c_v, *all* votes of a are taken out of its item's mass. What remains is p_v, and
+For a vote v of annotator a for class c_v, *all* votes of a are taken out of its item's mass. What remains is
+p_v, and
 
     P(c_v | r) = r p_v^tau(c_v) + (1 - r) u_a(c_v),      u_a: the classes a tends to name whatever the item is
 
-with r between 0 (names classes without looking) and 1 (votes like everybody else). The graph carries the comparison, so
-it works where no item has two votes. Consistency with the crowd is not accuracy: a crowd may err together.
+with r between 0 (names classes without looking) and 1 (votes like everybody else). The graph carries the
+comparison, so it works where no item has two votes. Consistency with the crowd is not accuracy: a crowd may
+err together.
 
 Optionally a vote becomes a soft vote, proportional to p_v(t) Pi_a[t, c_v] with a's confusion matrix Pi_a.
-                                                                                                    theory: [confusion]
+                                                                              theory: [confusion]
 
 cells.py        votes that stand, after retractions
 crowd.py        mass with and without an annotator's own votes
@@ -20,10 +23,3 @@ choosing.py     alpha and prior strength where nothing else chooses them
 fitting.py      :func:`fit_annotators`
 results.py      reports and weights
 """
-
-from softspread.annotators.cells import net_votes
-from softspread.annotators.choosing import KAPPAS
-from softspread.annotators.fitting import fit_annotators, why_neutral
-from softspread.annotators.results import LEAST_PART, AnnotatorFit, AnnotatorReport
-
-__all__ = ["KAPPAS", "LEAST_PART", "AnnotatorFit", "AnnotatorReport", "fit_annotators", "net_votes", "why_neutral"]

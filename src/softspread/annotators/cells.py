@@ -5,14 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from softspread import checks
-from softspread.data import AnyArray, FloatArray, IntArray
-from softspread.votes import RETRACTED, VoteTable
+from softspread._common import validation
+from softspread._common.types import AnyArray, FloatArray, IntArray
+from softspread.votes.votes import RETRACTED, VoteTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NetVotes:
-    """Votes after retractions: one cell per annotator, item and class with a weight above 0, nobody's cells first."""
+    """Votes after retractions: one cell per annotator, item and class with a weight above 0, nobody's cells
+    first.
+    """
 
     rows: IntArray  # (cells,) user's numbering
     columns: IntArray  # (cells,)
@@ -34,7 +36,9 @@ class NetVotes:
 
     def votes_of_each(self) -> FloatArray:
         """(annotators,) total weight."""
-        return np.bincount(self.who[self.named], self.weights[self.named], self.n_annotators).astype(np.float64)
+        return np.bincount(self.who[self.named], self.weights[self.named], self.n_annotators).astype(
+            np.float64
+        )
 
     def table(self) -> VoteTable:
         """As a table of votes; names are not needed any more."""
@@ -60,7 +64,9 @@ class NetVotes:
         return out
 
     def trust(self) -> FloatArray:
-        """(named cells,) how much each counts as an observation: all votes of one annotator on one item at most 1."""
+        """(named cells,) how much each counts as an observation: all votes of one annotator on one item at
+        most 1.
+        """
         named = self.named
         _, pair = np.unique(np.stack([self.who[named], self.rows[named]]), axis=1, return_inverse=True)
         pair = pair.ravel()
@@ -81,7 +87,7 @@ def net_votes(votes: VoteTable, n_classes: int) -> NetVotes:
     standing = totals > RETRACTED
     who = keys[0][standing]
     kept = np.unique(who[who >= 0])
-    in_order = checks.distinct_sorted(names[kept]) if len(kept) else names[:0]
+    in_order = validation.distinct_sorted(names[kept]) if len(kept) else names[:0]
     place = np.full(len(names) + 1, -1)  # the last place is nobody's
     place[kept] = pd.Index(in_order, dtype=object).get_indexer(pd.Index(names[kept], dtype=object))
     who = place[who]

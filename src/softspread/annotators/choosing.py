@@ -4,13 +4,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from softspread.data import FloatArray
-from softspread.spreading import Diffusion
-from softspread.tuning import own_reach
-from softspread.votes import VoteTable
+from softspread._common.types import FloatArray
+from softspread.diffusion.diffusion import Diffusion
+from softspread.heldout.masses import own_reach
+from softspread.votes.votes import VoteTable
 
 KAPPAS = (0.01, 0.1, 0.3, 1.0)  # prior strengths to choose from
-RISES = 2  # the held-out score has one valley over alpha: after so many rises in a row no larger alpha is tried
+RISES = (
+    2  # the held-out score has one valley over alpha: after so many rises in a row no larger alpha is tried
+)
 
 DiffusionAt = Callable[[float], Diffusion]
 

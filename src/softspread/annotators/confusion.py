@@ -6,9 +6,9 @@ soft vote  ~  p_v(t) Pi_a[t, c_v]        theory: [confusion]
 import numpy as np
 from scipy.sparse import csr_array
 
+from softspread._common.types import FloatArray
 from softspread.annotators.consistency import Posterior, consistency_posterior, tempered
 from softspread.annotators.crowd import Crowd
-from softspread.data import FloatArray
 
 CONFUSION_STRENGTH = 20.0  # of r I + (1 - r) 1 u_a^T in each row of Pi_a
 CONFUSION_STEPS = 3
@@ -16,7 +16,8 @@ SUREST = 0.98  # r in the prior of Pi_a: at 1 a class never confused could not b
 
 
 def confuse_votes(crowd: Crowd, kappa: float, rounds: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Soft votes (cells, n_classes), confusion matrices (a, true, named) and factors (a,), theory [confusion].
+    """Soft votes (cells, n_classes), confusion matrices (a, true, named) and factors (a,), theory
+    [confusion].
 
     One latent class per vote, not per item: people may truly see different things in one item.
     """

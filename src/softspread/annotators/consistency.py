@@ -1,6 +1,7 @@
 """One number per annotator: how far does it vote like everybody else?
 
-P(c_v | r) = r p_v^tau(c_v) + (1 - r) u_a(c_v) on a grid of r; prior and tau by likelihood    theory: [consistency]
+P(c_v | r) = r p_v^tau(c_v) + (1 - r) u_a(c_v) on a grid of r; prior and tau by likelihood    theory:
+[consistency]
 """
 
 from dataclasses import dataclass
@@ -8,14 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
+from softspread._common.types import FloatArray
 from softspread.annotators.crowd import Crowd
-from softspread.data import FloatArray
 
 CONSISTENCIES = np.linspace(0.0, 1.0, 81)
 TEMPERS = (1.0, 1.3, 1.7, 2.2, 3.0)  # diffusion blurs: annotators see the item itself and are surer than p_v
 PRIOR_MEANS = (0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 PRIOR_SIZES = (2.0, 4.0, 8.0, 16.0, 50.0)
-PRIOR_SHARE = 0.95  # the rest of the prior is uniform: a spammer in a crowd of honest people must stay possible
+PRIOR_SHARE = (
+    0.95  # the rest of the prior is uniform: a spammer in a crowd of honest people must stay possible
+)
 USUAL_MEAN, USUAL_SPREAD = 0.8, 0.3  # weak opinion on the crowd's mean, felt only with few annotators
 HABIT_STRENGTH = 10.0  # of the class shares in u_a
 LEAST_WEIGHT = 1e-6  # keeps an item that only a spammer voted on above no evidence at all
@@ -62,7 +65,9 @@ def rate_annotators(crowd: Crowd, kappa: float, rounds: int) -> Posterior:
 
 
 def consistency_posterior(crowd: Crowd, others: FloatArray) -> Posterior:
-    """Posterior of r per annotator; temper and prior maximise the likelihood of all votes, theory [consistency]."""
+    """Posterior of r per annotator; temper and prior maximise the likelihood of all votes, theory
+    [consistency].
+    """
     cells = crowd.cells
     columns = cells.columns[cells.named]
     habits = HABIT_STRENGTH * crowd.class_shares + _per_annotator(crowd, cells.choices()[cells.named])
@@ -101,7 +106,9 @@ def _per_annotator(crowd: Crowd, values: FloatArray) -> FloatArray:
 
 
 def _log_likelihood(crowd: Crowd, by_crowd: FloatArray, by_habit: FloatArray) -> FloatArray:
-    """(a, 81) log probability of all votes of each annotator; one r at a time, so memory stays that of the votes."""
+    """(a, 81) log probability of all votes of each annotator; one r at a time, so memory stays that of the
+    votes.
+    """
     out = np.empty((crowd.cells.n_annotators, len(CONSISTENCIES)))
     for number, r in enumerate(CONSISTENCIES.tolist()):
         probability = np.maximum(r * by_crowd + (1 - r) * by_habit, LEAST_LIKELIHOOD)

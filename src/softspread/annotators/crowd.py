@@ -1,6 +1,6 @@
 """What everybody else says: mass at the voted items, with and without an annotator's own votes.
 
-own mass: few votes are pushed one by one, many are solved for at once                          theory: [consistency]
+own mass: few votes are pushed one by one, many are solved for at once                   theory: [consistency]
 """
 
 from functools import cached_property
@@ -9,10 +9,10 @@ from itertools import pairwise
 import numpy as np
 from scipy.sparse import csr_array
 
+from softspread._common.types import FloatArray, IntArray
 from softspread.annotators.cells import NetVotes
-from softspread.data import FloatArray, IntArray
-from softspread.profiles import local_profiles
-from softspread.spreading import Diffusion
+from softspread.diffusion.diffusion import Diffusion
+from softspread.diffusion.profiles import local_profiles
 
 LEAST_STRENGTH = 0.3  # of the class shares in p_v: an item that hardly anybody else reaches proves nothing
 OWN_TOL = 1e-4  # relative residual of the own mass: a few 1e-4 of a vote, next to LEAST_STRENGTH
@@ -24,7 +24,9 @@ BATCH_ENTRIES = 10_000_000  # of pushed profiles in memory at once: 240 MB
 
 
 class Crowd:
-    """Votes that stand on one diffusion: mass at the voted items, with and without an annotator's own votes."""
+    """Votes that stand on one diffusion: mass at the voted items, with and without an annotator's own
+    votes.
+    """
 
     def __init__(self, diffusion: Diffusion, cells: NetVotes) -> None:
         self.diffusion, self.cells = diffusion, cells
@@ -54,7 +56,8 @@ class Crowd:
     def own(self, amounts: FloatArray) -> FloatArray:
         """Mass at each cell's item from the votes of the cell's annotator alone; 0 for nobody's cells.
 
-        Few votes are pushed one by one, many are solved for at once, whichever is less work. Memory: n * 64 and 240 MB.
+        Few votes are pushed one by one, many are solved for at once, whichever is less work. Memory: n * 64
+        and 240 MB.
         """
         out = np.zeros_like(amounts)
         blocks = self._local_blocks()
@@ -90,12 +93,16 @@ class Crowd:
             out[part.start : part.stop, columns] = mass
 
     def _local_blocks(self) -> dict[int, csr_array]:
-        """Profiles between the items of each annotator with so few items that pushes are less work than solves."""
+        """Profiles between the items of each annotator with so few items that pushes are less work than
+        solves.
+        """
         if self._blocks is None:
             self._blocks = {}
             items = [np.unique(self.rows[part]) for part in self.parts]
             few = np.array([len(rows) for rows in items]) < self._break_even()
-            pushed = np.unique(np.concatenate([items[number] for number in np.flatnonzero(few)] or [self.rows[:0]]))
+            pushed = np.unique(
+                np.concatenate([items[number] for number in np.flatnonzero(few)] or [self.rows[:0]])
+            )
             room = max(1.0, BATCH_ENTRIES / self._reach)
             if len(pushed) <= room:
                 room = np.inf  # items of several annotators are then pushed once
@@ -109,10 +116,15 @@ class Crowd:
         return self._blocks
 
     def _break_even(self) -> FloatArray:
-        """(annotators,) the number of items at which pushing them one by one costs as much as solving for all."""
+        """(annotators,) the number of items at which pushing them one by one costs as much as solving for
+        all.
+        """
         diffusion = self.diffusion
         graph = diffusion.graph
-        if diffusion.solver.name in ("dense", "direct"):  # a column costs next to nothing once there is a factor
+        if diffusion.solver.name in (
+            "dense",
+            "direct",
+        ):  # a column costs next to nothing once there is a factor
             return np.zeros(len(self.parts))
         voted = np.unique(self.rows)
         sample = voted[np.linspace(0, len(voted) - 1, min(len(voted), SAMPLE)).astype(np.int64)]
@@ -133,7 +145,9 @@ class Crowd:
             self._blocks[number] = csr_array(profiles[place][:, place])
 
     def others(self, mass: FloatArray, own: FloatArray, kappa: float) -> FloatArray:
-        """p_v for the named cells: what everybody but the annotator says about the item, theory [consistency]."""
+        """p_v for the named cells: what everybody but the annotator says about the item, theory
+        [consistency].
+        """
         named = self.cells.named
         total = np.maximum(mass[named] - own[named], 0.0)
         total = total + max(kappa, LEAST_STRENGTH) * self.class_shares

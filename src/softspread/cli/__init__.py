@@ -20,7 +20,9 @@ from softspread.web import command as web
 
 __all__ = ["app", "explain", "explains_errors", "main"]
 
-MANY_OBJECTS = 100_000  # new ones before Python looks for cycles: loading libraries makes as many that all stay
+MANY_OBJECTS = (
+    100_000  # new ones before Python looks for cycles: loading libraries makes as many that all stay
+)
 
 app = typer.Typer(
     name="softspread",
@@ -43,7 +45,8 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def softspread(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop.")
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop."),
     ] = False,
 ) -> None:
     """Reliable soft labels for a whole dataset, from few and noisy votes.
@@ -62,5 +65,7 @@ def main() -> None:
     """Entry point of the command ``softspread``."""
     gc.set_threshold(MANY_OBJECTS)
     atexit.register(gc.freeze)  # nothing left at the end is worth a search for cycles: half a second
-    load_late("scipy.stats")  # half of the time that loading scikit-learn takes, for one function that we never call
+    load_late(
+        "scipy.stats"
+    )  # half of the time that loading scikit-learn takes, for one function that we never call
     app()

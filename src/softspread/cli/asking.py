@@ -1,4 +1,6 @@
-"""`query`, `quality` and `explain`: what to vote on next, how good the labels are, and where one comes from."""
+"""`query`, `quality` and `explain`: what to vote on next, how good the labels are, and where one comes
+from.
+"""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -30,11 +32,17 @@ def add_commands(app: typer.Typer) -> None:
         fit_options: FitOptions,
         batch_size: Annotated[int, typer.Option("--batch-size", "-n", min=1, help="How many items.")] = 10,
         strategy: Annotated[
-            str, typer.Option(help="uncertainty, uniform, balanced, gain, local, least_evidence, entropy or farthest.")
+            str,
+            typer.Option(
+                help="uncertainty, uniform, balanced, gain, local, least_evidence, entropy or farthest."
+            ),
         ] = "uncertainty",
-        exclude: Annotated[Path | None, typer.Option(help="Ids never to pick, in a file as for --ids.")] = None,
+        exclude: Annotated[
+            Path | None, typer.Option(help="Ids never to pick, in a file as for --ids.")
+        ] = None,
         out: Annotated[
-            Path | None, typer.Option("--out", "-o", help="Also write the items: .csv, .jsonl, or .json for tasks.")
+            Path | None,
+            typer.Option("--out", "-o", help="Also write the items: .csv, .jsonl, or .json for tasks."),
         ] = None,
     ) -> None:
         """Say which items to vote on next.
@@ -88,8 +96,8 @@ def add_commands(app: typer.Typer) -> None:
     ) -> None:
         """Estimate how good the labels are, without ground truth.
 
-        Holds each vote out in turn, or judges by votes set apart (--test-votes). Telling error from noise takes items
-        with two or more votes.
+        Holds each vote out in turn, or judges by votes set apart (--test-votes). Telling error from noise
+        takes items with two or more votes.
 
         Example: softspread quality --embeddings X.npy --votes votes.csv
         """
@@ -105,7 +113,9 @@ def add_commands(app: typer.Typer) -> None:
         counts = None
         if test_votes is not None:
             options = dataclasses.replace(vote_options, votes=test_votes)
-            apart, _ = jobs.load_votes(run, options, job.items, [str(name) for name in job.est.classes_.tolist()])
+            apart, _ = jobs.load_votes(
+                run, options, job.items, [str(name) for name in job.est.classes_.tolist()]
+            )
             counts = _counts(job, apart)
         with run.stage("quality"):
             found = job.est.quality(counts, confidence_level=confidence, random_state=run.common.seed)
@@ -170,33 +180,35 @@ def add_commands(app: typer.Typer) -> None:
 def _counts(job: Any, apart: Any) -> Any:
     import numpy as np
 
-    from softspread import checks
+    from softspread._common import validation
 
     votes = apart.votes
     counts = np.zeros((job.items.n_items, len(job.est.classes_)))
     rows = job.items.rows_of(votes.items)
-    np.add.at(counts, (rows, checks.columns_of_labels(votes.labels, job.est.classes_)), votes.weights)
+    np.add.at(counts, (rows, validation.columns_of_labels(votes.labels, job.est.classes_)), votes.weights)
     return counts
 
 
 def _check_picking(strategy: str, exclude: Path | None) -> Any:
     """What would only be looked at after the fit, which may take minutes; the ids to leave out, or None."""
-    from softspread import checks
-    from softspread.files import read_ids
-    from softspread.queries import STRATEGIES
+    from softspread._common import validation
+    from softspread.io.embeddings import read_ids
+    from softspread.queries.choose import STRATEGIES
 
-    checks.choice("strategy", strategy, tuple(STRATEGIES))
+    validation.choice("strategy", strategy, tuple(STRATEGIES))
     return None if exclude is None else read_ids(exclude)
 
 
 def _check_query_target(out: Path | None) -> None:
+    from softspread._common.atomic import check_target
     from softspread.errors import InputError
-    from softspread.files import check_target
 
     if out is None:
         return
     if out.suffix.lower() not in (".csv", ".jsonl", ".json"):
-        raise InputError(f"{out} ends in {out.suffix or 'nothing'!r}; items may be .csv, .jsonl, or .json for tasks.")
+        raise InputError(
+            f"{out} ends in {out.suffix or 'nothing'!r}; items may be .csv, .jsonl, or .json for tasks."
+        )
     check_target(out)
 
 
@@ -205,10 +217,12 @@ def _write_query(out: Path, table: list[dict[str, Any]]) -> None:
     import io
     import json
 
-    from softspread.files import write_text
+    from softspread._common.atomic import write_text
 
     if out.suffix.lower() == ".json":
-        write_text(out, json.dumps([{"data": {"item": row["item"]}} for row in table], ensure_ascii=False) + "\n")
+        write_text(
+            out, json.dumps([{"data": {"item": row["item"]}} for row in table], ensure_ascii=False) + "\n"
+        )
     elif out.suffix.lower() == ".jsonl":
         write_text(out, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in table))
     else:
@@ -229,7 +243,9 @@ def _show_query(console: Any, table: list[dict[str, Any]], out: Path | None) -> 
     shown.add_column("p", justify="right")
     shown.add_column("evidence", justify="right")
     for row in table:
-        shown.add_row(escape(str(row["item"])), escape(str(row["label"])), f"{row['p']:.2f}", f"{row['evidence']:.3g}")
+        shown.add_row(
+            escape(str(row["item"])), escape(str(row["label"])), f"{row['p']:.2f}", f"{row['evidence']:.3g}"
+        )
     console.print(shown)
     if out is not None:
         console.print(f"Written: {out}", markup=False, soft_wrap=True)
@@ -261,7 +277,9 @@ def _show_explanation(console: Any, document: dict[str, Any]) -> None:
     from rich.table import Table
 
     p = sorted(document["soft_label"].items(), key=lambda entry: -entry[1])
-    console.print(f"[bold]Item {escape(str(document['item']))}[/]: evidence {document['evidence']:.3g} votes' worth")
+    console.print(
+        f"[bold]Item {escape(str(document['item']))}[/]: evidence {document['evidence']:.3g} votes' worth"
+    )
     for label, value in p[:5]:
         bar = "█" * round(30 * value)
         console.print(f"  {escape(label):<20} {value:6.1%} [blue]{bar}[/]")
@@ -273,6 +291,8 @@ def _show_explanation(console: Any, document: dict[str, Any]) -> None:
     for name in rows[0]:
         table.add_column(name, justify="right" if name == "weight" else "left")
     for row in rows:
-        table.add_row(*(f"{value:.1%}" if name == "weight" else escape(str(value)) for name, value in row.items()))
+        table.add_row(
+            *(f"{value:.1%}" if name == "weight" else escape(str(value)) for name, value in row.items())
+        )
     console.print(table)
     console.print(f"Together {sum(row['weight'] for row in rows):.0%} of its evidence.")

@@ -1,6 +1,8 @@
-"""A small benchmark: the fit as it is, and the paper's loop with one solve per vote, on the same made-up data.
+"""A small benchmark: the fit as it is, and the paper's loop with one solve per vote, on the same made-up
+data.
 
-The estimator holds both (`solver="literal"` is the loop), so the comparison runs wherever the package is installed.
+The estimator holds both (`solver="literal"` is the loop), so the comparison runs wherever the package is
+installed.
 """
 
 import time
@@ -10,9 +12,9 @@ import numpy as np
 
 from softspread.cli.runs import Run
 from softspread.errors import InputError
-from softspread.estimators import ProbabilisticLabelSpreading
+from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.graph import knn_graph
-from softspread.votes import Votes
+from softspread.votes.votes import Votes
 
 LOOP_SECONDS = 10.0  # of the loop at most; beyond, its first votes are timed and the rest is extrapolated
 LOOP_START = 8  # votes that are timed first, to know how many fit

@@ -1,10 +1,12 @@
-"""What a run will take, from a few constants that were measured on two cores: within a factor of two, not more.
+"""What a run will take, from a few constants that were measured on two cores: within a factor of two, not
+more.
 
     seconds = start + reading + neighbours + choice of alpha + scales and solve + intervals and writing
     bytes   = the libraries + X + the larger of (neighbours, graph) and (graph, masses, answers)
 
-The constants hold for one machine, 20 dimensions and 10 classes being typical. How far votes travel is not known before
-they are read: the cost of the last fit is that of alpha = 0.95; at 0.9 it is a third, at 0.99 three times as much.
+The constants hold for one machine, 20 dimensions and 10 classes being typical. How far votes travel is not
+known before they are read: the cost of the last fit is that of alpha = 0.95; at 0.9 it is a third, at 0.99
+three times as much.
 """
 
 import math
@@ -15,17 +17,24 @@ from typing import Any
 
 from softspread.cli.options import FitOptions, GraphOptions, ItemOptions, VoteOptions
 from softspread.cli.runs import Run, needed
-from softspread.files import VoteReading, look_at_embeddings, read_votes
 from softspread.graph.neighbors import EXACT_ITEMS, EXACT_WORK, TREE_DIMENSIONS
+from softspread.io.embeddings import look_at_embeddings
+from softspread.io.votes import VoteReading, read_votes
 
 START_SECONDS = 2.5  # loading libraries and compiled code
-MEASURED_THREADS, GAIN = 2, 1.8  # the constants below are processor seconds; two threads divide them by so much
+MEASURED_THREADS, GAIN = (
+    2,
+    1.8,
+)  # the constants below are processor seconds; two threads divide them by so much
 TREE_SECONDS, TREE_POWER = 5e-6, 1.35  # per item ** power, at 20 dimensions
 BRUTE_SECONDS = 1e-10  # per pair and dimension
 FAISS_SECONDS = 8e-5  # per item, at 20 dimensions
 USUAL_DIMENSIONS = 20
 AFFINITY_SECONDS = 2e-7  # per item and neighbour: weights, symmetry, degrees
-SCALE_SECONDS, SCALE_LIMIT = 2.6e-4, 5e-4  # per voted item at alpha 0.9, among 10,000 items and among very many
+SCALE_SECONDS, SCALE_LIMIT = (
+    2.6e-4,
+    5e-4,
+)  # per voted item at alpha 0.9, among 10,000 items and among very many
 SCALE_ITEMS, SCALE_POWER = 10_000, 0.3  # how the first grows into the second
 FAR_FIT = 2.5  # a fit at alpha 0.95, in fits at 0.9
 TUNE_SECONDS = 1.7e-5  # per item and class: the solves of all settings tried
@@ -36,7 +45,9 @@ READ_SECONDS = 2e-9  # per byte of embeddings
 VOTE_SECONDS = 8e-6  # per vote
 LIBRARY_BYTES = 340e6
 NEIGHBOR_BYTES = 60  # per item and neighbour while the graph is made symmetric
-EDGE_BYTES = 12 * 1.35  # per item and neighbour of the finished graph: about a third of neighbours are not mutual
+EDGE_BYTES = (
+    12 * 1.35
+)  # per item and neighbour of the finished graph: about a third of neighbours are not mutual
 MASS_ARRAYS = 10  # arrays of items by classes that are alive at once
 VOTE_BYTES = 800  # per vote, as Python values while a file is read
 X_COPIES = 3  # of the embeddings while neighbours are searched
@@ -120,9 +131,9 @@ def _search_seconds(n: int, d: int, index: str) -> float:
 
 def tell_cost(run: Run, items: ItemOptions, votes: VoteOptions, graph: GraphOptions, fit: FitOptions) -> None:
     """Look at the files, not at the numbers in them, and say what the run would take."""
+    from softspread._common.threads import count_threads
     from softspread.cli.jobs import auto_or_number
-    from softspread.files import read_classes
-    from softspread.parallel import count_threads
+    from softspread.io.matching import read_classes
 
     shape = look_at_embeddings(needed(items.embeddings, "--embeddings"), items.vector_column)
     path: Path = needed(votes.votes, "--votes")
@@ -133,7 +144,9 @@ def tell_cost(run: Run, items: ItemOptions, votes: VoteOptions, graph: GraphOpti
         file = read_votes(path, reading)
         tell(f"{len(file):,}")
     classes = read_classes(votes.classes) or sorted({str(label) for label in file.labels.tolist()})
-    named = set() if file.annotators is None else {name for name in file.annotators.tolist() if name is not None}
+    named = (
+        set() if file.annotators is None else {name for name in file.annotators.tolist() if name is not None}
+    )
     k = auto_or_number("n-neighbors", graph.n_neighbors, int)
     tunes = "auto" in (fit.alpha, graph.n_neighbors, fit.strength)
     cost = estimate_cost(

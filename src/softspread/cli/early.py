@@ -2,7 +2,7 @@
 
 from softspread.cli.options import ItemOptions, VoteOptions
 from softspread.cli.runs import needed
-from softspread.files.tables import EMBEDDING_ENDINGS, VOTE_ENDINGS, check_source
+from softspread.io.tables import EMBEDDING_ENDINGS, VOTE_ENDINGS, check_source
 
 
 def check_files(items: ItemOptions, votes: VoteOptions | None = None) -> None:

@@ -12,27 +12,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from softspread import checks
-from softspread.archive import pack_names, read_archive, unpack_names, write_archive
+from softspread._common import validation
+from softspread._common.archive import pack_names, read_archive, unpack_names, write_archive
+from softspread._common.atomic import write_text
+from softspread._common.types import AnyArray, IntArray
 from softspread.cli.options import FitOptions, GraphOptions, ItemOptions, VoteOptions
 from softspread.cli.runs import Run, needed
-from softspread.data import AnyArray, IntArray
 from softspread.errors import InputError
-from softspread.estimators import ProbabilisticLabelSpreading
-from softspread.files import (
-    Embeddings,
-    MatchedVotes,
-    VoteFile,
-    VoteReading,
-    match_votes,
-    read_classes,
-    read_embeddings,
-    read_soft_labels,
-    read_votes,
-    write_text,
-)
+from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.graph import Graph, knn_graph
-from softspread.workspace import hash_file, hash_values
+from softspread.io.embeddings import Embeddings, read_embeddings
+from softspread.io.matching import MatchedVotes, match_votes, read_classes
+from softspread.io.soft_labels import read_soft_labels
+from softspread.io.votes import VoteFile, VoteReading, read_votes
+from softspread.io.workspace import hash_file, hash_values
 
 CACHE_VERSION = 1  # raise when the same inputs and options no longer give the same entry
 PRIOR_OF_VOTES = "votes"  # in place of a file
@@ -63,7 +56,7 @@ class Items:
 
     def rows_of(self, names: Any) -> IntArray:
         """Positions of named items."""
-        return checks.rows_of_items(checks.names(names, "item"), self.item_ids, self.n_items)
+        return validation.rows_of_items(validation.names(names, "item"), self.item_ids, self.n_items)
 
     def find(self, text: str) -> Any:
         """The id that a person typed."""
@@ -72,7 +65,9 @@ class Items:
         try:
             return int(text)
         except ValueError as error:
-            raise InputError(f"items are numbers here, got {text!r}; take one from the output of spread.") from error
+            raise InputError(
+                f"items are numbers here, got {text!r}; take one from the output of spread."
+            ) from error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +80,7 @@ class Job:
     vote_file: VoteFile
 
 
-# ---------------------------------------------------------------------------------------------------------------- parts
+# ------------------------------------------------------------------------------------------------------ parts
 def load_items(run: Run, options: ItemOptions) -> Items:
     """The items as vectors."""
     path = needed(options.embeddings, "--embeddings")
@@ -105,7 +100,9 @@ def tie_items(run: Run, items: Items, how: GraphOptions) -> Items:
 
 def _embeddings(run: Run, path: Path, options: ItemOptions) -> tuple[Embeddings, str]:
     def read() -> Embeddings:
-        return read_embeddings(path, id_column=options.id_column, vector_column=options.vector_column, ids=options.ids)
+        return read_embeddings(
+            path, id_column=options.id_column, vector_column=options.vector_column, ids=options.ids
+        )
 
     if run.workspace is None:
         return read(), ""
@@ -135,20 +132,30 @@ def _load_embeddings(path: Path) -> Embeddings:
 
 def _graph(run: Run, X: AnyArray, key: str, how: GraphOptions) -> tuple[Graph, str]:
     n_neighbors = auto_or_number("n-neighbors", how.n_neighbors, int)
-    bandwidth = how.bandwidth if how.bandwidth in ("kth", "mean") else number("bandwidth", how.bandwidth, float)
+    bandwidth = (
+        how.bandwidth if how.bandwidth in ("kth", "mean") else number("bandwidth", how.bandwidth, float)
+    )
     graph_key = hash_values(CACHE_VERSION, key, n_neighbors, bandwidth, how.index, run.common.seed)
 
     def build() -> Graph:
         show = run.shows_bars and len(X) >= MANY_ITEMS
         return knn_graph(
-            X, n_neighbors, bandwidth, how.index, n_jobs=how.threads, random_state=run.common.seed, verbose=show
+            X,
+            n_neighbors,
+            bandwidth,
+            how.index,
+            n_jobs=how.threads,
+            random_state=run.common.seed,
+            verbose=show,
         )
 
     with run.stage("graph", own_bars=len(X) >= MANY_ITEMS) as tell:
         if run.workspace is None:
             graph = build()
         else:
-            graph = _remembered(run, "graph", graph_key, Graph.load, build, lambda path, made: made.save(path))
+            graph = _remembered(
+                run, "graph", graph_key, Graph.load, build, lambda path, made: made.save(path)
+            )
         tell(describe_graph(graph))
     return graph, graph_key
 
@@ -161,7 +168,9 @@ def _remembered(
     make: Callable[[], Made],
     store: Callable[[Path, Made], None],
 ) -> Made:
-    """An entry of the workspace, with the warnings that came up when it was made: they hold for a later run as well."""
+    """An entry of the workspace, with the warnings that came up when it was made: they hold for a later run
+    as well.
+    """
     workspace = run.workspace
     assert workspace is not None
     told = workspace.entry("warnings", f"{kind}-{key}")
@@ -194,7 +203,9 @@ def describe_graph(graph: Graph) -> str:
 def load_votes(
     run: Run, options: VoteOptions, items: Items, classes: Sequence[str] | None = None
 ) -> tuple[MatchedVotes, VoteFile]:
-    """Votes on the items; what is not found is told or refused. ``classes`` are known from elsewhere, or None."""
+    """Votes on the items; what is not found is told or refused. ``classes`` are known from elsewhere, or
+    None.
+    """
     path = needed(options.votes, "--votes")
     reading = VoteReading(
         options.votes_format,
@@ -216,13 +227,19 @@ def load_votes(
 
 
 def fit(
-    run: Run, item_options: ItemOptions, graph_options: GraphOptions, vote_options: VoteOptions, options: FitOptions
+    run: Run,
+    item_options: ItemOptions,
+    graph_options: GraphOptions,
+    vote_options: VoteOptions,
+    options: FitOptions,
 ) -> Job:
     """Everything from the files to soft labels."""
     settings = fit_settings(options, graph_options)
     needed(vote_options.votes, "--votes")
     items = load_items(run, item_options)
-    votes, file = load_votes(run, vote_options, items)  # before the graph: mistakes in a file should not cost minutes
+    votes, file = load_votes(
+        run, vote_options, items
+    )  # before the graph: mistakes in a file should not cost minutes
     items = tie_items(run, items, graph_options)
     make = _fitting(run, items, votes, settings, options.prior)
     large = items.n_items >= MANY_ITEMS
@@ -235,7 +252,13 @@ def fit(
             )
             prior_key = None if options.prior is None else _prior_key(options.prior)
             key = hash_values(
-                CACHE_VERSION, items.key, items.graph_key, votes_key, prior_key, sorted(settings.items()), _version()
+                CACHE_VERSION,
+                items.key,
+                items.graph_key,
+                votes_key,
+                prior_key,
+                sorted(settings.items()),
+                _version(),
             )
             est = _remembered(run, "fit", key, _load_fit, make, _store_fit)
         tell(f"alpha {est.alpha_:g}{' (chosen)' if est.tuning_ is not None else ''}")
@@ -247,13 +270,13 @@ def fit(
 
 
 def _store_fit(path: Path, est: ProbabilisticLabelSpreading) -> None:
-    from softspread.storage import save
+    from softspread.estimators.storage import save
 
     save(est, path)
 
 
 def _load_fit(path: Path) -> ProbabilisticLabelSpreading:
-    from softspread.storage import load
+    from softspread.estimators.storage import load
 
     est = load(path)
     if not isinstance(est, ProbabilisticLabelSpreading):
@@ -294,7 +317,7 @@ def _fitting(
         helped = fit_with(make_prior(run, prior, items, votes))
         if not _of_votes(prior) or settings["prior_strength"] != "auto":
             return helped
-        from softspread.priors import better_of
+        from softspread.estimators.priors import better_of
 
         return better_of(fit_with(None), helped)
 
@@ -313,7 +336,7 @@ def make_prior(run: Run, prior: Path, items: Items, votes: MatchedVotes) -> AnyA
     """What ``--prior`` asks for: a file's predictions, or those of a classifier trained on the votes."""
     if not _of_votes(prior):
         return read_prior(prior, items, votes.classes)
-    from softspread.priors import classifier_prior
+    from softspread.estimators.priors import classifier_prior
 
     X = items.X.features if isinstance(items.X, Graph) else items.X
     return classifier_prior(
@@ -332,8 +355,10 @@ def read_prior(path: Path, items: Items, classes: AnyArray) -> AnyArray:
         raise InputError(f"{path} lacks the classes {', '.join(map(repr, missing[:5]))} that the votes name.")
     names, found = items.names, labels.item_ids
     if names.dtype.kind not in "iu" or found.dtype.kind not in "iu":
-        names, found = (np.array([str(name) for name in part.tolist()], dtype=object) for part in (names, found))
-    rows = checks.lookup(found).get_indexer(checks.lookup(names))
+        names, found = (
+            np.array([str(name) for name in part.tolist()], dtype=object) for part in (names, found)
+        )
+    rows = validation.lookup(found).get_indexer(validation.lookup(names))
     if (rows < 0).any():
         raise InputError(f"{path} lacks {int((rows < 0).sum()):,} of the {len(names):,} items.")
     return np.asarray(labels.p[rows][:, [by_name[str(label)] for label in classes.tolist()]])
@@ -359,7 +384,7 @@ def _version() -> str:
     return __version__
 
 
-# ----------------------------------------------------------------------------------------------------------- the facts
+# -------------------------------------------------------------------------------------------------- the facts
 def versions() -> dict[str, str]:
     """Of what the figures depend on."""
     import platform
@@ -372,7 +397,11 @@ def facts_of(job: Job) -> dict[str, Any]:
     """What went in and what was chosen, ready for JSON; the same inputs and versions give the same."""
     est, votes = job.est, job.votes.votes
     graph = est.graph_
-    named = None if votes.annotators is None else len({name for name in votes.annotators.tolist() if name is not None})
+    named = (
+        None
+        if votes.annotators is None
+        else len({name for name in votes.annotators.tolist() if name is not None})
+    )
     tuning = est.tuning_
     return {
         "n_items": job.items.n_items,

@@ -19,14 +19,22 @@ def add_commands(app: typer.Typer) -> None:
     @command(app)
     def plan(
         run: Run,
-        dimension: Annotated[int, typer.Option("--dimension", "-d", min=1, help="Dimension of the embedding.")],
+        dimension: Annotated[
+            int, typer.Option("--dimension", "-d", min=1, help="Dimension of the embedding.")
+        ],
         epsilon: Annotated[float, typer.Option(help="Largest error of a soft label.")] = 0.1,
         delta: Annotated[float, typer.Option(help="Probability with which it may be exceeded.")] = 0.05,
         n_classes: Annotated[int, typer.Option(min=2, help="Number of classes.")] = 2,
-        lipschitz: Annotated[float, typer.Option(help="How fast soft labels change per unit of distance.")] = 1.0,
-        n_items: Annotated[int | None, typer.Option(min=2, help="Items; else the smallest number that works.")] = None,
+        lipschitz: Annotated[
+            float, typer.Option(help="How fast soft labels change per unit of distance.")
+        ] = 1.0,
+        n_items: Annotated[
+            int | None, typer.Option(min=2, help="Items; else the smallest number that works.")
+        ] = None,
         n_votes: Annotated[int | None, typer.Option(min=1, help="Votes; else the theorem's budget.")] = None,
-        bound: Annotated[str, typer.Option(help="Which form of the bound: see docs/guarantees.md.")] = "theorem",
+        bound: Annotated[
+            str, typer.Option(help="Which form of the bound: see docs/guarantees.md.")
+        ] = "theorem",
     ) -> None:
         """How many items and votes the theory asks for.
 
@@ -36,7 +44,7 @@ def add_commands(app: typer.Typer) -> None:
         """
         import dataclasses
 
-        from softspread.guarantees import plan as make_plan
+        from softspread.guarantees.theorem import plan as make_plan
 
         found = make_plan(
             dimension=dimension,
@@ -63,28 +71,45 @@ def add_commands(app: typer.Typer) -> None:
     @command(app)
     def export(
         run: Run,
-        source: Annotated[Path, typer.Argument(help="Soft labels: .parquet, .csv, .tsv, .jsonl or a datasets folder.")],
+        source: Annotated[
+            Path, typer.Argument(help="Soft labels: .parquet, .csv, .tsv, .jsonl or a datasets folder.")
+        ],
         out: Annotated[
-            Path, typer.Option("--out", "-o", help="Where to: .parquet, .csv, .tsv, .jsonl, .json, or a folder's name.")
+            Path,
+            typer.Option(
+                "--out", "-o", help="Where to: .parquet, .csv, .tsv, .jsonl, .json, or a folder's name."
+            ),
         ],
         output_format: Annotated[
             str,
-            typer.Option("--format", help="auto, parquet, csv, tsv, jsonl, weighted, huggingface or labelstudio."),
+            typer.Option(
+                "--format", help="auto, parquet, csv, tsv, jsonl, weighted, huggingface or labelstudio."
+            ),
         ] = "auto",
         least_evidence: Annotated[float, typer.Option(help="Leave out items with less evidence.")] = 0.0,
-        item_field: Annotated[str, typer.Option(help="Label Studio: field of the data for the item.")] = "item",
+        item_field: Annotated[
+            str, typer.Option(help="Label Studio: field of the data for the item.")
+        ] = "item",
         from_name: Annotated[str, typer.Option(help="Label Studio: name of the Choices tag.")] = "label",
-        to_name: Annotated[str, typer.Option(help="Label Studio: name of the tag that shows the item.")] = "item",
+        to_name: Annotated[
+            str, typer.Option(help="Label Studio: name of the tag that shows the item.")
+        ] = "item",
     ) -> None:
         """Turn a file of soft labels into another format.
 
-        'weighted' has one row per item and class with a weight, for any trainer that takes sample weights. A name
-        without ending becomes a folder for Hugging Face datasets, .json a list of Label Studio tasks with predictions.
+        'weighted' has one row per item and class with a weight, for any trainer that takes sample weights. A
+        name without ending becomes a folder for Hugging Face datasets, .json a list of Label Studio tasks
+        with predictions.
 
         Example: softspread export soft_labels.parquet --out train.csv --format weighted
         """
-        from softspread.files import check_output, read_soft_labels, write_soft_labels
-        from softspread.files.softlabels import LabelStudioNames, with_evidence
+        from softspread.io.soft_labels import (
+            LabelStudioNames,
+            check_output,
+            read_soft_labels,
+            with_evidence,
+            write_soft_labels,
+        )
 
         chosen = check_output(out, output_format)
         with run.stage("reading") as tell:
@@ -111,11 +136,14 @@ def add_commands(app: typer.Typer) -> None:
         n_classes: Annotated[int, typer.Option(min=2, help="Classes.")] = 10,
         dimension: Annotated[int, typer.Option(min=1, help="Dimensions of the embedding.")] = 20,
         alpha: Annotated[float, typer.Option(help="How far votes travel.")] = 0.9,
-        threads: Annotated[int | None, typer.Option(min=1, help="How many to use; all cores unless given.")] = None,
+        threads: Annotated[
+            int | None, typer.Option(min=1, help="How many to use; all cores unless given.")
+        ] = None,
     ) -> None:
         """Time a fit here, beside the loop with one solve per vote.
 
-        Both give the same soft labels; the largest difference is shown. The second is the paper's loop as written.
+        Both give the same soft labels; the largest difference is shown. The second is the paper's loop as
+        written.
 
         Example: softspread bench --n-items 10000 --n-votes 1000
         """
@@ -134,24 +162,26 @@ def add_commands(app: typer.Typer) -> None:
     ) -> None:
         """See what a few votes are worth on 1797 handwritten digits.
 
-        Draws simulated votes, estimates soft labels by spreading and by the baselines, prints their errors and writes a
-        report that opens in any browser. Needs no data and no network.
+        Draws simulated votes, estimates soft labels by spreading and by the baselines, prints their errors
+        and writes a report that opens in any browser. Needs no data and no network.
 
         Example: softspread demo --draws 3 --out demo.html
         """
-        from softspread.files import check_target, write_text
+        from softspread._common.atomic import check_target, write_text
 
         check_target(out)
 
         from softspread import demo as demos
-        from softspread.parallel import progress_bar
+        from softspread._common.threads import progress_bar
 
         seed = run.common.seed
         with progress_bar("drawing, spreading", demos.n_steps(draws), not run.common.quiet) as advance:
             result = demos.run_demo(seed, draws, advance)
         typed = f"softspread demo --seed {seed} --draws {draws}"
         write_text(out, demos.demo_page(result, run.seconds, typed))
-        run.answer(demos.to_json(result) | {"report": str(out)}, lambda console: _show_demo(console, result, out))
+        run.answer(
+            demos.to_json(result) | {"report": str(out)}, lambda console: _show_demo(console, result, out)
+        )
 
 
 def _show_demo(console: Any, result: "DemoResult", out: Path) -> None:

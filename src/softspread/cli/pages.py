@@ -5,11 +5,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from softspread._common.atomic import write_text
 from softspread.cli.jobs import Job, describe_graph
 from softspread.cli.runs import Run
 from softspread.errors import SoftspreadError
-from softspread.files import SoftLabels, write_text
-from softspread.intervals import uncertainty_split
+from softspread.intervals.uncertainty import uncertainty_split
+from softspread.io.soft_labels import SoftLabels
 from softspread.report.pictures import Thumbnails
 from softspread.report.run import RunContent, run_page
 
@@ -44,7 +45,9 @@ def write_report(
             lower=lower,
             upper=upper,
             vote_counts=est.votes_.counts(len(labels), len(labels.classes)),
-            verdicts={word: int((verdict == word).sum()) for word in ("clear", "ambiguous", "not enough votes")},
+            verdicts={
+                word: int((verdict == word).sum()) for word in ("clear", "ambiguous", "not enough votes")
+            },
             features=est.graph_.features,
             inputs=_inputs(job, facts),
             settings=_settings(facts),
@@ -55,7 +58,9 @@ def write_report(
             tuning=est.tuning_,
             quality=quality,
             warnings=run.warnings,
-            thumbnail=None if pictures is None else lambda row: pictures(labels.item_ids[row : row + 1].tolist()[0]),
+            thumbnail=None
+            if pictures is None
+            else lambda row: pictures(labels.item_ids[row : row + 1].tolist()[0]),
             seed=run.common.seed,
         )
         write_text(path, run_page(content))
@@ -71,7 +76,8 @@ def _inputs(job: Job, facts: dict[str, Any]) -> dict[str, Any]:
     told = {
         "Items": f"{facts['n_items']:,}{dimensions}; {job.items.source}",
         "Ids": "positions in the file" if job.items.item_ids is None else "from the file",
-        "Votes": f"{votes['used']:,} of {votes['read']:,} in {job.vote_file.path.name}, format {votes['format']}",
+        "Votes": f"{votes['used']:,} of {votes['read']:,} in {job.vote_file.path.name}, format "
+        f"{votes['format']}",
         "Voted items": f"{votes['items_with_votes']:,}",
         "Annotators": "not named" if votes["annotators"] is None else f"{votes['annotators']:,}",
         "Classes": f"{len(classes)}: {named}",
@@ -85,7 +91,8 @@ def _inputs(job: Job, facts: dict[str, Any]) -> dict[str, Any]:
 def _settings(facts: dict[str, Any]) -> dict[str, Any]:
     chosen = facts["parameters"]
     return {
-        "Alpha": f"{chosen['alpha']:g}" + (" (chosen by held-out votes)" if facts["chosen_by"] else " (given)"),
+        "Alpha": f"{chosen['alpha']:g}"
+        + (" (chosen by held-out votes)" if facts["chosen_by"] else " (given)"),
         "Neighbours": chosen["n_neighbors"],
         "Prior strength": f"{chosen['prior_strength']:g} votes",
         "Annotators": chosen["annotator_model"],

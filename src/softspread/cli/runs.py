@@ -1,8 +1,8 @@
 """What every command does besides its work: options, workspace, progress, warnings, errors, the answer.
 
-Errors go to standard error in a line or two that say what to do. Exit code 2: bad input or an output that cannot be
-written; 1: a failure; 130: interrupted. ``--debug`` shows the traceback instead. Progress and warnings go to standard
-error, the answer to standard output.
+Errors go to standard error in a line or two that say what to do. Exit code 2: bad input or an output that
+cannot be written; 1: a failure; 130: interrupted. ``--debug`` shows the traceback instead. Progress and
+warnings go to standard error, the answer to standard output.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ from softspread.cli.options import CommonOptions
 from softspread.errors import InputError, MissingExtraError, SoftspreadError, SoftspreadWarning, StoreError
 
 if TYPE_CHECKING:
-    from softspread.workspace import Workspace
+    from softspread.io.workspace import Workspace
 
 BAD_INPUT, FAILURE, INTERRUPTED = 2, 1, 130
 WORDS = {bool: "true or false", int: "a whole number", float: "a number"}
@@ -132,11 +132,12 @@ def needed(value: Any, option: str) -> Any:
     return value
 
 
-# ------------------------------------------------------------------------------------------------------------- commands
+# --------------------------------------------------------------------------------------------------- commands
 def command(app: typer.Typer, **settings: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function as a command; its parameters of a dataclass type become the options of that group.
 
-    The function gets a :class:`Run` first. Options that are not given are taken from the workspace, where there is one.
+    The function gets a :class:`Run` first. Options that are not given are taken from the workspace, where
+    there is one.
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
@@ -152,14 +153,16 @@ def command(app: typer.Typer, **settings: Any) -> Callable[[Callable[..., None]]
                 kind = inspect.Parameter.KEYWORD_ONLY
                 parameters.append(parameter.replace(kind=kind, annotation=hints[name]))
         parameters += _fields(CommonOptions)
-        parameters.append(inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context))
+        parameters.append(
+            inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+        )
 
         @functools.wraps(function)
         def call(context: typer.Context, **options: Any) -> None:
             with ExitStack() as stack:
                 workspace = None
                 if options.get("workspace") is not None:
-                    from softspread.workspace import open_workspace
+                    from softspread.io.workspace import open_workspace
 
                     workspace = stack.enter_context(open_workspace(options["workspace"]))
                     options |= _from_workspace(context, workspace, options, call.__annotations__)
@@ -188,7 +191,9 @@ def _fields(group: Any) -> list[inspect.Parameter]:
 
 
 def _taken(options: dict[str, Any], group: Any) -> dict[str, Any]:
-    return {entry.name: options.pop(entry.name) for entry in dataclasses.fields(group) if entry.name in options}
+    return {
+        entry.name: options.pop(entry.name) for entry in dataclasses.fields(group) if entry.name in options
+    }
 
 
 def _from_workspace(
@@ -203,7 +208,8 @@ def _from_workspace(
         if name not in options:
             if name not in known:
                 raise InputError(
-                    f"{workspace.folder / 'softspread.toml'}: no command has an option {written!r}; see 'softspread "
+                    f"{workspace.folder / 'softspread.toml'}: no command has an option {written!r}; see "
+                    "'softspread "
                     f"{context.info_name} --help'."
                 )
             continue
@@ -225,7 +231,8 @@ def _typed(workspace: "Workspace", written: str, value: Any, kind: Any) -> Any:
         return wanted(value)
     except ValueError as error:
         raise InputError(
-            f"{workspace.folder / 'softspread.toml'}: {written} must be {WORDS.get(wanted, 'a text')}, got {value!r}."
+            f"{workspace.folder / 'softspread.toml'}: {written} must be {WORDS.get(wanted, 'a text')}, got "
+            f"{value!r}."
         ) from error
 
 
@@ -267,7 +274,9 @@ def explain(error: BaseException) -> int:
         print("softspread: interrupted; nothing was left half written.", file=sys.stderr)
         return INTERRUPTED
     if isinstance(error, BrokenPipeError):  # the reader of our output left, as ``| head`` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains while closing
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # or the interpreter complains while closing
         return FAILURE
     if isinstance(error, SoftspreadError):
         print(f"softspread: {error}", file=sys.stderr)

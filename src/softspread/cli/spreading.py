@@ -32,27 +32,38 @@ def add_commands(app: typer.Typer) -> None:
         interval_options: IntervalOptions,
         out: Annotated[
             Path | None,
-            typer.Option("--out", "-o", help="Where to: .parquet, .csv, .tsv, .jsonl, .json, or a folder's name."),
+            typer.Option(
+                "--out", "-o", help="Where to: .parquet, .csv, .tsv, .jsonl, .json, or a folder's name."
+            ),
         ] = None,
         output_format: Annotated[
             str,
-            typer.Option("--format", help="auto, parquet, csv, tsv, jsonl, weighted, huggingface or labelstudio."),
+            typer.Option(
+                "--format", help="auto, parquet, csv, tsv, jsonl, weighted, huggingface or labelstudio."
+            ),
         ] = "auto",
-        report: Annotated[Path | None, typer.Option(help="Also write a page that opens in any browser.")] = None,
-        images: Annotated[Path | None, typer.Option(help="Folder of the items' images, for the report.")] = None,
+        report: Annotated[
+            Path | None, typer.Option(help="Also write a page that opens in any browser.")
+        ] = None,
+        images: Annotated[
+            Path | None, typer.Option(help="Folder of the items' images, for the report.")
+        ] = None,
         dry_run: Annotated[
             bool, typer.Option("--dry-run", help="Only tell how much memory and time the run would take.")
         ] = False,
     ) -> None:
         """Soft labels with intervals for all items, from votes on some.
 
-        Chooses how far votes travel (alpha) by itself unless told, and says which and why. Writes one row per item:
-        item, p_<class>, evidence (how many votes' worth has reached it), lower_<class> and upper_<class>.
+        Chooses how far votes travel (alpha) by itself unless told, and says which and why. Writes one row per
+        item: item, p_<class>, evidence (how many votes' worth has reached it), lower_<class> and
+        upper_<class>.
 
-        Example: softspread spread --embeddings X.npy --votes votes.csv --out soft_labels.parquet --report report.html
+        Example: softspread spread --embeddings X.npy --votes votes.csv --out soft_labels.parquet --report
+        report.html
         """
+        from softspread._common.atomic import check_target
         from softspread.cli.early import check_files
-        from softspread.files import check_output, check_target
+        from softspread.io.soft_labels import check_output
 
         check_files(item_options, vote_options)
         if dry_run:
@@ -77,22 +88,26 @@ def add_commands(app: typer.Typer) -> None:
         run: Run,
         item_options: ItemOptions,
         graph_options: GraphOptions,
-        out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the graph here, for Python.")] = None,
+        out: Annotated[
+            Path | None, typer.Option("--out", "-o", help="Save the graph here, for Python.")
+        ] = None,
     ) -> None:
         """Build the graph of nearest neighbours and describe it.
 
-        Worth a look before collecting votes: votes cannot cross from one component to another, and an isolated item
-        learns only from votes of its own.
+        Worth a look before collecting votes: votes cannot cross from one component to another, and an
+        isolated item learns only from votes of its own.
 
         Example: softspread graph --embeddings X.npy --n-neighbors 20 --out graph.softspread
         """
+        from softspread._common.atomic import check_target
         from softspread.cli.early import check_files
         from softspread.errors import InputError
-        from softspread.files import check_target
 
         check_files(item_options)
         if graph_options.n_neighbors == "auto":
-            raise InputError("--n-neighbors must be a whole number here; 'auto' needs votes, see 'softspread tune'.")
+            raise InputError(
+                "--n-neighbors must be a whole number here; 'auto' needs votes, see 'softspread tune'."
+            )
         if out is not None:
             check_target(out)
 
@@ -111,7 +126,9 @@ def add_commands(app: typer.Typer) -> None:
         vote_options: VoteOptions,
         graph_options: GraphOptions,
         prior: PriorOption = None,
-        score: Annotated[str, typer.Option(help="What held-out votes are scored by: brier or log.")] = "brier",
+        score: Annotated[
+            str, typer.Option(help="What held-out votes are scored by: brier or log.")
+        ] = "brier",
     ) -> None:
         """Show how well each alpha predicts votes that were held out.
 
@@ -123,15 +140,15 @@ def add_commands(app: typer.Typer) -> None:
 
         check_files(item_options, vote_options)
 
-        from softspread import tuning
         from softspread.cli import jobs
+        from softspread.tuning.tune import tune
 
         items = jobs.load_items(run, item_options)
         votes, _ = jobs.load_votes(run, vote_options, items)
         items = jobs.tie_items(run, items, graph_options)
         bandwidth = graph_options.bandwidth
         with run.stage("tuning", own_bars=items.n_items >= jobs.MANY_ITEMS) as tell:
-            found = tuning.tune(
+            found = tune(
                 items.X,
                 votes.votes,
                 n_neighbors=jobs.auto_or_number("n-neighbors", graph_options.n_neighbors, int),
@@ -139,7 +156,9 @@ def add_commands(app: typer.Typer) -> None:
                 score=score,
                 item_ids=items.item_ids,
                 classes=votes.classes,
-                bandwidth=bandwidth if bandwidth in ("kth", "mean") else jobs.number("bandwidth", bandwidth, float),
+                bandwidth=bandwidth
+                if bandwidth in ("kth", "mean")
+                else jobs.number("bandwidth", bandwidth, float),
                 index=graph_options.index,
                 n_jobs=graph_options.threads,
                 random_state=run.common.seed,
@@ -157,11 +176,11 @@ def add_commands(app: typer.Typer) -> None:
         run.answer(document, lambda console: _show_tuning(console, found))
 
 
-# --------------------------------------------------------------------------------------------------------------- spread
+# ----------------------------------------------------------------------------------------------------- spread
 def _spread(run: Run, inputs: Any, intervals: IntervalOptions, target: Any, page: Any) -> None:
     from softspread.cli import jobs
-    from softspread.files import SoftLabels, write_soft_labels
-    from softspread.intervals import uncertainty_split
+    from softspread.intervals.uncertainty import uncertainty_split
+    from softspread.io.soft_labels import SoftLabels, write_soft_labels
 
     job = jobs.fit(run, *inputs)
     est = job.est
@@ -186,7 +205,9 @@ def _spread(run: Run, inputs: Any, intervals: IntervalOptions, target: Any, page
         "command": "spread",
         **facts,
         "evidence": _evidence_facts(evidence),
-        "verdicts": {word: int((verdicts == word).sum()) for word in ("clear", "ambiguous", "not enough votes")},
+        "verdicts": {
+            word: int((verdicts == word).sum()) for word in ("clear", "ambiguous", "not enough votes")
+        },
         "annotators_flagged": _flagged(est),
         "out": [str(path) for path in written],
         "report": None if report is None else str(report),
@@ -223,7 +244,8 @@ def _show_spread(console: Any, document: dict[str, Any]) -> None:
     n = document["n_items"]
     by = f" by {votes['annotators']:,} annotators" if votes["annotators"] else ""
     console.print(
-        f"[bold]Soft labels of {n:,} items[/] from {votes['used']:,} votes on {votes['items_with_votes']:,} of them{by}"
+        f"[bold]Soft labels of {n:,} items[/] from {votes['used']:,} votes on {votes['items_with_votes']:,} "
+        f"of them{by}"
     )
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
@@ -249,13 +271,16 @@ def _show_spread(console: Any, document: dict[str, Any]) -> None:
     row("items", f"{verdicts} (at {chosen['confidence_level']:.0%} confidence)")
     if document["annotators_flagged"]:
         names = document["annotators_flagged"]
-        row("annotators", f"{len(names)} do not follow the others: {', '.join(names[:5])}{' ...' * (len(names) > 5)}")
+        row(
+            "annotators",
+            f"{len(names)} do not follow the others: {', '.join(names[:5])}{' ...' * (len(names) > 5)}",
+        )
     row("written", ", ".join(document["out"] + ([document["report"]] if document["report"] else [])))
     row("time", f"{document['seconds']:.1f} s")
     console.print(table, soft_wrap=False)
 
 
-# ---------------------------------------------------------------------------------------------------------- graph, tune
+# ------------------------------------------------------------------------------------------------ graph, tune
 def _graph_facts(run: Run, graph: Any, out: Path | None) -> dict[str, Any]:
     import numpy as np
 
@@ -270,7 +295,11 @@ def _graph_facts(run: Run, graph: Any, out: Path | None) -> dict[str, Any]:
         "sigma2": graph.sigma2,
         "recall": graph.recall_,
         "index": graph.index,
-        "edges_per_item": {"least": int(counts.min()), "median": float(np.median(counts)), "most": int(counts.max())},
+        "edges_per_item": {
+            "least": int(counts.min()),
+            "median": float(np.median(counts)),
+            "most": int(counts.max()),
+        },
         "out": None if out is None else str(out),
         "reused": [] if run.workspace is None else run.workspace.reused,
         "warnings": run.warnings,
@@ -307,6 +336,8 @@ def _show_tuning(console: Any, found: Any) -> None:
     for row in frame.itertuples():
         best = row.alpha == found.alpha and (not several or row.n_neighbors == found.n_neighbors)
         cells = [f"{row.alpha:g}", f"{row.score:.4f}", f"{row.standard_error:.4f}"]
-        table.add_row(*([f"{row.n_neighbors:g}"] if several else []), *cells, style="bold green" if best else None)
+        table.add_row(
+            *([f"{row.n_neighbors:g}"] if several else []), *cells, style="bold green" if best else None
+        )
     console.print(table)
     console.print(found.summary(), markup=False)

@@ -2,8 +2,10 @@
 
     name (, folder)  ->  Dataset(X, p_true, votes, images, ...)
 
-Synthetic datasets and the digits need nothing. The others are read from a local copy in the format in which they are
-distributed: :func:`describe` says what to download, :func:`load` checks and parses it. Nothing here opens a connection.
+Synthetic datasets and the digits need nothing. The others are read from a local copy in the format in which
+they are
+distributed: :func:`describe` says what to download, :func:`load` checks and parses it. Nothing here opens a
+connection.
 """
 
 from softspread.datasets.core import Dataset, normalized_entropy

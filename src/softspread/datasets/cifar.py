@@ -8,17 +8,18 @@ from pathlib import Path
 
 import numpy as np
 
-from softspread.data import AnyArray, IntArray
+from softspread._common.types import AnyArray, IntArray
 from softspread.datasets.core import Dataset, check_length, find_file, read_array, read_features, shares
 from softspread.errors import StoreError
-from softspread.votes import Votes
+from softspread.votes.votes import Votes
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 SIDE = 32
 RECORD = 1 + 3 * SIDE * SIDE
 BATCHES = tuple(f"data_batch_{number}.bin" for number in range(1, 6))
 CIFAR10_HELP = (
-    "Download cifar-10-binary.tar.gz ('CIFAR-10 binary version') from https://www.cs.toronto.edu/~kriz/cifar.html and "
+    "Download cifar-10-binary.tar.gz ('CIFAR-10 binary version') from "
+    "https://www.cs.toronto.edu/~kriz/cifar.html and "
     "unpack it here; its folder is cifar-10-batches-bin."
 )
 CIFAR10H_HELP = (
@@ -32,7 +33,8 @@ def read_batch(path: Path) -> tuple[AnyArray, IntArray]:
     raw = np.fromfile(path, dtype=np.uint8)
     if not len(raw) or len(raw) % RECORD:
         raise StoreError(
-            f"{path} has {len(raw)} bytes, which is no whole number of records of {RECORD} bytes. {CIFAR10_HELP}"
+            f"{path} has {len(raw)} bytes, which is no whole number of records of {RECORD} bytes. "
+            f"{CIFAR10_HELP}"
         )
     records = raw.reshape(-1, RECORD)
     labels = records[:, 0].astype(np.int64)
@@ -54,14 +56,23 @@ def load_cifar10(folder: Path, features: str | None = None) -> Dataset:
 
 def load_cifar10h(folder: Path, features: str | None = None) -> Dataset:
     """The 10,000 test images with the relative frequencies of about 50 human votes as soft labels."""
-    path = find_file(folder, ("cifar10h-counts.npy", "data/cifar10h-counts.npy", "counts.npy"), "votes", CIFAR10H_HELP)
+    path = find_file(
+        folder, ("cifar10h-counts.npy", "data/cifar10h-counts.npy", "counts.npy"), "votes", CIFAR10H_HELP
+    )
     counts = read_array(path)
     if counts.ndim != 2 or counts.shape[1] != len(CLASSES):
-        raise StoreError(f"{path} has shape {counts.shape}; votes are a table with 10 columns. {CIFAR10H_HELP}")
+        raise StoreError(
+            f"{path} has shape {counts.shape}; votes are a table with 10 columns. {CIFAR10H_HELP}"
+        )
     n = len(counts)
     images = labels = None
     batch = next(
-        (p for p in (folder / "cifar-10-batches-bin/test_batch.bin", folder / "test_batch.bin") if p.exists()), None
+        (
+            p
+            for p in (folder / "cifar-10-batches-bin/test_batch.bin", folder / "test_batch.bin")
+            if p.exists()
+        ),
+        None,
     )
     if batch is not None:
         images, labels = read_batch(batch)
@@ -70,7 +81,11 @@ def load_cifar10h(folder: Path, features: str | None = None) -> Dataset:
         labels = check_length(read_array(folder / "labels.npy"), n, folder / "labels.npy").astype(np.int64)
     X, name = read_features(folder, features, n)
     prior_path = folder / "classifier_probs.npy"
-    prior = check_length(read_array(prior_path), n, prior_path).astype(np.float64) if prior_path.exists() else None
+    prior = (
+        check_length(read_array(prior_path), n, prior_path).astype(np.float64)
+        if prior_path.exists()
+        else None
+    )
     return Dataset(
         "cifar10h",
         np.array(CLASSES),

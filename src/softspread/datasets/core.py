@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from softspread import checks
-from softspread.data import AnyArray, FloatArray, IntArray
+from softspread._common import validation
+from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.errors import InputError, StoreError
-from softspread.votes import Votes
+from softspread.votes.votes import Votes
 
 
 class LackingError(InputError):
@@ -78,7 +78,7 @@ def normalized_entropy(p: Any) -> FloatArray:
     >>> normalized_entropy([[1.0, 0.0], [0.5, 0.5]]).tolist()
     [0.0, 1.0]
     """
-    table = checks.table_of_numbers(p, "p must be a table of numbers, items by classes.")
+    table = validation.table_of_numbers(p, "p must be a table of numbers, items by classes.")
     logs = np.log(table, out=np.zeros_like(table), where=table > 0)
     n_classes = table.shape[1]
     total = np.maximum(0.0, -(table * logs).sum(axis=1)) + 0.0  # no -0.0
@@ -92,7 +92,7 @@ def shares(counts: AnyArray) -> FloatArray:
     return np.where(total > 0, table / np.where(total > 0, total, 1.0), 1 / table.shape[1])
 
 
-# --------------------------------------------------------------------------------------------------------------- files
+# ------------------------------------------------------------------------------------------------------ files
 def find_file(folder: Path, names: tuple[str, ...], what: str, help_text: str) -> Path:
     """The first of several possible files below a folder; else an error that says what to download."""
     for name in names:
@@ -113,7 +113,9 @@ def read_array(path: Path) -> AnyArray:
 def check_length(array: AnyArray, n: int, path: Path) -> AnyArray:
     """The array, if it has one row for each item."""
     if len(array) != n:
-        raise StoreError(f"{path} has {len(array)} rows, but there are {n} items; the files do not belong together.")
+        raise StoreError(
+            f"{path} has {len(array)} rows, but there are {n} items; the files do not belong together."
+        )
     return array
 
 

@@ -1,9 +1,11 @@
-"""Soft labels for images with hard labels, as the paper makes them: fine-tune a classifier, keep what it has not seen.
+"""Soft labels for images with hard labels, as the paper makes them: fine-tune a classifier, keep what it has
+not seen.
 
-    folds 1 .. k:  train on the others  ->  softmax on the fold;  together (n, n_classes), every item out of fold
+    folds 1 .. k:  train on the others  ->  softmax on the fold;  together (n, n_classes), every item out of
+    fold
 
-Needs torch (and transformers for a model by name) and a model whose weights are on this machine. The light version,
-a classifier on features, is :func:`softspread.simulate.simulate_soft_labels`.
+Needs torch (and transformers for a model by name) and a model whose weights are on this machine. The light
+version, a classifier on features, is :func:`softspread.simulate.simulate_soft_labels`.
 """
 
 from collections.abc import Callable
@@ -13,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from softspread import checks
-from softspread.data import AnyArray, FloatArray, IntArray
+from softspread._common import validation
+from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.datasets.core import Dataset, normalized_entropy
 from softspread.datasets.folders import read_images
 from softspread.errors import InputError, MissingExtraError, StoreError
@@ -73,10 +75,12 @@ def finetune_soft_labels(
     from sklearn.model_selection import StratifiedKFold
 
     torch = import_torch()
-    classes, targets = np.unique(checks.names(labels, "label"), return_inverse=True)
+    classes, targets = np.unique(validation.names(labels, "label"), return_inverse=True)
     if len(targets) != len(images):
-        raise InputError(f"{len(images)} images but {len(targets)} labels; there must be one label per image.")
-    folds = checks.count("n_folds", n_folds, smallest=2)
+        raise InputError(
+            f"{len(images)} images but {len(targets)} labels; there must be one label per image."
+        )
+    folds = validation.count("n_folds", n_folds, smallest=2)
     if len(classes) < 2 or np.bincount(targets).min() < folds:
         raise InputError(f"{folds} folds need at least two classes with {folds} images each.")
     make = transformers_model(model) if isinstance(model, str) else model
@@ -104,7 +108,9 @@ class TrainSettings:
     seed: int = 0
 
 
-def train_classifier(make: MakeModel, images: Any, rows: IntArray, soft: FloatArray, how: TrainSettings) -> Any:
+def train_classifier(
+    make: MakeModel, images: Any, rows: IntArray, soft: FloatArray, how: TrainSettings
+) -> Any:
     """Train on some images with soft targets by cross-entropy (KL up to a constant); the torch module."""
     torch = import_torch()
     rng = np.random.default_rng(how.seed)
@@ -150,7 +156,9 @@ def _tensor(images: Any, rows: IntArray, how: TrainSettings) -> Any:
     pixels = _pixels(images, rows, how.side)
     tensor = torch.as_tensor(pixels, dtype=torch.float32, device=how.device).permute(0, 3, 1, 2) / 255
     if tensor.shape[-2:] != (how.side, how.side):
-        tensor = torch.nn.functional.interpolate(tensor, size=(how.side, how.side), mode="bilinear", antialias=True)
+        tensor = torch.nn.functional.interpolate(
+            tensor, size=(how.side, how.side), mode="bilinear", antialias=True
+        )
     mean = torch.tensor(IMAGENET_MEAN, device=how.device)[None, :, None, None]
     spread = torch.tensor(IMAGENET_SPREAD, device=how.device)[None, :, None, None]
     return (tensor - mean) / spread
@@ -165,11 +173,15 @@ def _pixels(images: Any, rows: IntArray, side: int) -> AnyArray:
 
 
 def transformers_model(name: str) -> MakeModel:
-    """A function that loads an image classifier with a new last layer; its weights have to be on this machine."""
+    """A function that loads an image classifier with a new last layer; its weights have to be on this
+    machine.
+    """
     try:
         from transformers import AutoModelForImageClassification
     except ImportError as error:
-        raise MissingExtraError("models by name need transformers: pip install 'softspread[embed]'.") from error
+        raise MissingExtraError(
+            "models by name need transformers: pip install 'softspread[embed]'."
+        ) from error
 
     def make(n_classes: int) -> Any:
         try:
@@ -178,7 +190,8 @@ def transformers_model(name: str) -> MakeModel:
             )
         except OSError as error:
             raise StoreError(
-                f"the weights of {name} are not on this machine. Download them first (hf download {name}), name a "
+                f"the weights of {name} are not on this machine. Download them first (hf download {name}), "
+                "name a "
                 "folder that holds them, or use the light version on features."
             ) from error
 
@@ -195,7 +208,9 @@ def import_torch() -> Any:
 
 
 def write_soft_labels(data: Dataset, folder: Path, **options: Any) -> FineTuned:
-    """Simulate the soft labels of a dataset by fine-tuning and keep them as ``soft_labels.npy`` in its folder."""
+    """Simulate the soft labels of a dataset by fine-tuning and keep them as ``soft_labels.npy`` in its
+    folder.
+    """
     images = data.images if data.images is not None else data.paths
     if images is None or data.labels is None:
         raise InputError(f"{data.name} has no images with hard labels to train on.")

@@ -1,4 +1,5 @@
-"""Datasets that come as folders of image files: Animals-10, Tiny ImageNet, and any folder with votes of your own.
+"""Datasets that come as folders of image files: Animals-10, Tiny ImageNet, and any folder with votes of your
+own.
 
 Images stay on disk; the dataset names their paths, :func:`read_images` reads some of them.
 """
@@ -9,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from softspread import checks
-from softspread.data import AnyArray
+from softspread._common import validation
+from softspread._common.types import AnyArray
 from softspread.datasets.core import Dataset, check_length, find_file, read_array, read_features, shares
 from softspread.errors import InputError, MissingExtraError, StoreError
-from softspread.votes import Votes
+from softspread.votes.votes import Votes
 
 IMAGE_TYPES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp")
 ITALIAN = {
@@ -33,8 +34,10 @@ ANIMALS_HELP = (
 )
 TINY_HELP = "Download http://cs231n.stanford.edu/tiny-imagenet-200.zip and unpack it here."
 VOTES_HELP = (
-    "A folder with votes holds votes.csv (columns item, label, and if known annotator), and images in it or below it, "
-    "named by their path, or features_<name>.npy with items.csv (column item) that gives the order of the rows."
+    "A folder with votes holds votes.csv (columns item, label, and if known annotator), and images in it or "
+    "below it, "
+    "named by their path, or features_<name>.npy with items.csv (column item) that gives the order of the "
+    "rows."
 )
 
 
@@ -101,11 +104,15 @@ def _of_files(
     if not paths:
         raise StoreError(f"{folder} holds no images.")
     X, found = read_features(folder, features, len(paths))
-    return Dataset(name, np.array(classes), X, labels=labels, paths=np.array(list(map(str, paths))), features=found)
+    return Dataset(
+        name, np.array(classes), X, labels=labels, paths=np.array(list(map(str, paths))), features=found
+    )
 
 
 def load_folder(folder: Path, features: str | None = None) -> Dataset:
-    """Your own items: images or features, and a table of votes whose relative frequencies count as the truth."""
+    """Your own items: images or features, and a table of votes whose relative frequencies count as the
+    truth.
+    """
     table = find_file(folder, ("votes.csv", "votes.parquet"), "votes", VOTES_HELP)
     frame = pd.read_parquet(table) if table.suffix == ".parquet" else pd.read_csv(table, dtype={"item": str})
     images = list_images(folder)
@@ -122,10 +129,10 @@ def load_folder(folder: Path, features: str | None = None) -> Dataset:
         raise StoreError(f"{folder} holds neither images nor items.csv. {VOTES_HELP}")
     votes = Votes.from_frame(frame)
     classes = votes.class_names()
-    rows = checks.rows_of_items(votes.items, items, len(items))
+    rows = validation.rows_of_items(votes.items, items, len(items))
     placed = Votes(rows, votes.labels, votes.weights, votes.annotators, classes=classes)
     counts = np.zeros((len(items), len(classes)))
-    np.add.at(counts, (rows, checks.columns_of_labels(votes.labels, classes)), votes.weights)
+    np.add.at(counts, (rows, validation.columns_of_labels(votes.labels, classes)), votes.weights)
     X, found = read_features(folder, features, len(items))
     paths = np.array(list(map(str, images))) if len(images) == len(items) else None
     return Dataset(
@@ -141,14 +148,18 @@ def load_folder(folder: Path, features: str | None = None) -> Dataset:
 
 
 def load_arrays(folder: Path, features: str | None = None) -> Dataset:
-    """A folder of arrays: ``counts.npy`` (n, n_classes) votes, or ``labels.npy`` (n,), with ``features_<name>.npy``."""
+    """A folder of arrays: ``counts.npy`` (n, n_classes) votes, or ``labels.npy`` (n,), with
+    ``features_<name>.npy``.
+    """
     path = find_file(folder, ("counts.npy", "labels.npy"), "labels", "It needs counts.npy or labels.npy.")
     table = read_array(path)
     if table.ndim == 2:
         X, name = read_features(folder, features, len(table))
         votes = Votes.from_counts(table.astype(np.float64))
         note = "relative frequencies of votes"
-        return Dataset(folder.name, np.arange(table.shape[1]), X, shares(table), votes=votes, features=name, note=note)
+        return Dataset(
+            folder.name, np.arange(table.shape[1]), X, shares(table), votes=votes, features=name, note=note
+        )
     classes, columns = np.unique(table, return_inverse=True)
     X, name = read_features(folder, features, len(table))
     labels = check_length(columns.astype(np.int64), len(table), path)

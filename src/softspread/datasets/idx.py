@@ -1,6 +1,7 @@
 """MNIST and EMNIST-digits: the IDX files in which they are distributed, packed with gzip or not.
 
-two zero bytes, type (8 = unsigned byte), number of dimensions, each dimension as 4 bytes big-endian, the bytes
+two zero bytes, type (8 = unsigned byte), number of dimensions, each dimension as 4 bytes big-endian, the
+bytes
 """
 
 import gzip
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from softspread.data import AnyArray
+from softspread._common.types import AnyArray
 from softspread.datasets.core import Dataset, check_length, find_file, read_array, read_features
 from softspread.errors import StoreError
 
@@ -36,7 +37,9 @@ def read_idx(path: Path) -> AnyArray:
     start = 4 + 4 * n_dimensions
     shape = tuple(np.frombuffer(raw[4:start], dtype=">u4").astype(int).tolist())
     if len(shape) != n_dimensions or len(raw) - start != math.prod(shape):
-        raise StoreError(f"{path} promises shape {shape} and holds {len(raw) - start} values; download it again.")
+        raise StoreError(
+            f"{path} promises shape {shape} and holds {len(raw) - start} values; download it again."
+        )
     return np.frombuffer(raw, dtype=np.uint8, offset=start).reshape(shape)
 
 
@@ -52,7 +55,9 @@ def _pair(folder: Path, images: str, labels: str, help_text: str) -> tuple[AnyAr
 
 
 def load_mnist(folder: Path, features: str | None = None) -> Dataset:
-    """70,000 digits, training part first; or only features and ``labels.npy`` where the images are not there."""
+    """70,000 digits, training part first; or only features and ``labels.npy`` where the images are not
+    there.
+    """
     if (folder / "labels.npy").exists():
         labels, images = read_array(folder / "labels.npy").astype(np.int64), None
     else:
@@ -67,7 +72,9 @@ def load_mnist(folder: Path, features: str | None = None) -> Dataset:
 
 
 def load_emnist_digits(folder: Path, features: str | None = None) -> Dataset:
-    """The 240,000 training digits of EMNIST; its files hold the images lying on their side, they are turned upright."""
+    """The 240,000 training digits of EMNIST; its files hold the images lying on their side, they are turned
+    upright.
+    """
     home = folder / "gzip" if (folder / "gzip").is_dir() else folder
     images, labels = _pair(
         home, "emnist-digits-train-images-idx3-ubyte", "emnist-digits-train-labels-idx1-ubyte", EMNIST_HELP

@@ -2,21 +2,23 @@
 
     answers.txt: one line an image, one number an annotator, -1 = no vote;  labels_train.txt: the true class
 
-Distributed by F. Rodrigues with "Learning supervised topic models for classification and regression from crowds".
+Distributed by F. Rodrigues with "Learning supervised topic models for classification and regression from
+crowds".
 """
 
 from pathlib import Path
 
 import numpy as np
 
-from softspread.data import AnyArray
+from softspread._common.types import AnyArray
 from softspread.datasets.core import Dataset, check_length, find_file, read_array, read_features
 from softspread.errors import StoreError
-from softspread.votes import Votes
+from softspread.votes.votes import Votes
 
 CLASSES = ("highway", "insidecity", "tallbuilding", "street", "forest", "coast", "mountain", "opencountry")
 LABELME_HELP = (
-    "Download http://fprodrigues.com/deep_LabelMe.tar.gz and unpack it here; its folder is LabelMe, with answers.txt, "
+    "Download http://fprodrigues.com/deep_LabelMe.tar.gz and unpack it here; its folder is LabelMe, with "
+    "answers.txt, "
     "labels_train.txt and filenames_train.txt."
 )
 
@@ -24,7 +26,9 @@ LABELME_HELP = (
 def load_labelme(folder: Path, features: str | None = None) -> Dataset:
     """Votes with the names of their annotators (numbers), and the true classes as one-hot soft labels."""
     home = folder / "LabelMe" if (folder / "LabelMe").is_dir() else folder
-    answers = _table(find_file(home, ("answers.txt", "prepared/answers.npy", "annotations.npy"), "votes", LABELME_HELP))
+    answers = _table(
+        find_file(home, ("answers.txt", "prepared/answers.npy", "annotations.npy"), "votes", LABELME_HELP)
+    )
     label_file = find_file(
         home, ("labels_train.txt", "prepared/labels_train.npy", "labels.npy"), "labels", LABELME_HELP
     )
@@ -61,6 +65,8 @@ def _table(path: Path) -> AnyArray:
     if path.suffix == ".npy":
         return read_array(path).astype(np.int64)
     try:
-        return np.loadtxt(path, dtype=np.float64, ndmin=2 if path.name == "answers.txt" else 1).astype(np.int64)
+        return np.loadtxt(path, dtype=np.float64, ndmin=2 if path.name == "answers.txt" else 1).astype(
+            np.int64
+        )
     except ValueError as error:
         raise StoreError(f"{path} is no table of numbers ({error}). {LABELME_HELP}") from error

@@ -1,8 +1,9 @@
 """Every dataset by its name: how to load it, and what to download first.
 
-A dataset lies in ``<data>/<name>`` of the folder that is given. Datasets with hard labels only get simulated soft
-labels: those of ``soft_labels.npy`` if that file is there (see :mod:`softspread.datasets.finetune`), else the light
-version, cross-validated class probabilities of a logistic regression on the features.
+A dataset lies in ``<data>/<name>`` of the folder that is given. Datasets with hard labels only get simulated
+soft
+labels: those of ``soft_labels.npy`` if that file is there (see :mod:`softspread.datasets.finetune`), else the
+light version, cross-validated class probabilities of a logistic regression on the features.
 """
 
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from softspread.data import FloatArray
+from softspread._common.types import FloatArray
 from softspread.datasets import cifar, folders, idx, labelme, synthetic
 from softspread.datasets.core import Dataset, check_length, read_array
 from softspread.errors import InputError, StoreError
@@ -57,10 +58,23 @@ ENTRIES = {
         ),
         Entry("mnist", "70,000 handwritten digits", idx.MNIST_HELP, idx.load_mnist),
         Entry("emnist_digits", "240,000 handwritten digits", idx.EMNIST_HELP, idx.load_emnist_digits),
-        Entry("animals10", "26,179 photographs of animals, 10 classes", folders.ANIMALS_HELP, folders.load_animals10),
-        Entry("tiny_imagenet", "100,000 small photographs, 200 classes", folders.TINY_HELP, folders.load_tiny_imagenet),
         Entry(
-            "labelme", "1,000 photographs, 8 classes, votes of 59 people", labelme.LABELME_HELP, labelme.load_labelme
+            "animals10",
+            "26,179 photographs of animals, 10 classes",
+            folders.ANIMALS_HELP,
+            folders.load_animals10,
+        ),
+        Entry(
+            "tiny_imagenet",
+            "100,000 small photographs, 200 classes",
+            folders.TINY_HELP,
+            folders.load_tiny_imagenet,
+        ),
+        Entry(
+            "labelme",
+            "1,000 photographs, 8 classes, votes of 59 people",
+            labelme.LABELME_HELP,
+            labelme.load_labelme,
         ),
     )
 }
@@ -114,7 +128,9 @@ def load(name: str, data: Path | str | None = None, **options: Any) -> Dataset:
     if entry is not None and not entry.local:
         return entry.read(**options)
     if data is None:
-        raise InputError(f"{name} is read from a local copy; name the folder above {name}/ with --data. {_hint(name)}")
+        raise InputError(
+            f"{name} is read from a local copy; name the folder above {name}/ with --data. {_hint(name)}"
+        )
     folder = Path(data) / name
     if not folder.is_dir():
         raise StoreError(f"there is no folder {folder}. {_hint(name)}")
@@ -149,7 +165,9 @@ def light_soft_labels(X: FloatArray, labels: Any, random_state: int = 0) -> Floa
 
 def _entry(name: str) -> Entry:
     if name not in ENTRIES:
-        raise InputError(f"dataset {name!r} is unknown; there are {', '.join(ENTRIES)}, or a folder of your own.")
+        raise InputError(
+            f"dataset {name!r} is unknown; there are {', '.join(ENTRIES)}, or a folder of your own."
+        )
     return ENTRIES[name]
 
 

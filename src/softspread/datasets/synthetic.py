@@ -1,8 +1,10 @@
 """Datasets that need no download: two moons, the sine curve, scikit-learn's digits.
 
-two moons    make_moons, noise 0.1;  p_true = output of a network 2 -> 20 -> 20 -> 1 with ReLU, trained on them
+two moons    make_moons, noise 0.1;  p_true = output of a network 2 -> 20 -> 20 -> 1 with ReLU, trained on
+them
 sine curve   x uniform on [0, 10];   P(Y = 1 | x) = (1 + sin x) / 2        theory: [sine curve]
-digits       8 x 8 pixels;           p_true = cross-validated class probabilities of extremely randomised trees
+digits       8 x 8 pixels;           p_true = cross-validated class probabilities of extremely randomised
+trees
 """
 
 import warnings
@@ -10,15 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from softspread import checks
-from softspread.data import AnyArray, FloatArray
+from softspread._common import validation
+from softspread._common.types import AnyArray, FloatArray
 from softspread.datasets.core import Dataset
 from softspread.simulate import N_FOLDS, N_TREES, simulate_soft_labels
 
 N_MOONS = 1_000  # the paper's text; its published raw results have 10,000
 MOON_NOISE = 0.1
 HIDDEN = (20, 20)
-N_STEPS = 2_500  # of Adam, in batches of 200: soft labels as sharp as those behind the authors' published runs
+N_STEPS = (
+    2_500  # of Adam, in batches of 200: soft labels as sharp as those behind the authors' published runs
+)
 BATCH = 200
 SINE_RANGE = 10.0
 N_SINE = 2_000
@@ -50,11 +54,11 @@ def two_moons(
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.neural_network import MLPClassifier
 
-    n = checks.count("n_items", n_items, smallest=4)
-    seed = checks.count("random_state", random_state)
+    n = validation.count("n_items", n_items, smallest=4)
+    seed = validation.count("random_state", random_state)
     batch = min(BATCH, n)
-    epochs = max(1, round(checks.count("n_steps", n_steps, smallest=1) / -(-n // batch)))
-    X, labels = make_moons(n, noise=checks.not_negative("noise", noise), random_state=seed)
+    epochs = max(1, round(validation.count("n_steps", n_steps, smallest=1) / -(-n // batch)))
+    X, labels = make_moons(n, noise=validation.not_negative("noise", noise), random_state=seed)
     network = MLPClassifier(
         HIDDEN,
         activation="relu",
@@ -86,8 +90,8 @@ def sine_curve(n_items: int = N_SINE, random_state: Any = 0) -> Dataset:
     >>> sine_curve(100).p_true.sum(axis=1).round(12).tolist() == [1.0] * 100
     True
     """
-    n = checks.count("n_items", n_items, smallest=2)
-    x = checks.generator(random_state).uniform(0, SINE_RANGE, size=n)
+    n = validation.count("n_items", n_items, smallest=2)
+    x = validation.generator(random_state).uniform(0, SINE_RANGE, size=n)
     second = (1 + np.sin(x)) / 2
     p_true = np.column_stack([1 - second, second])
     return Dataset("sine_curve", np.arange(2), x[:, None], p_true, features="x", note="closed form")
@@ -110,7 +114,7 @@ def digits(features: str | None = None, random_state: Any = 0) -> Dataset:
 
     pixels, labels = load_digits(return_X_y=True)
     pixels = np.asarray(pixels, dtype=np.float64) / LARGEST_GREY
-    rng = checks.generator(random_state)
+    rng = validation.generator(random_state)
     p_true = simulate_soft_labels(pixels, labels, rng)
     name = f"pca{DIGITS_DIMENSION}" if features is None else features
     images = (pixels * 255).round().astype(np.uint8).reshape(-1, 8, 8)
@@ -127,7 +131,8 @@ def digits(features: str | None = None, random_state: Any = 0) -> Dataset:
 
 
 def reduced(X: AnyArray, technique: str, seed: int = 0) -> FloatArray:
-    """Features of fewer dimensions by a technique and a dimension in one word, such as "pca20"; "pixels" changes none.
+    """Features of fewer dimensions by a technique and a dimension in one word, such as "pca20"; "pixels"
+    changes none.
 
     Examples
     --------
@@ -141,13 +146,17 @@ def reduced(X: AnyArray, technique: str, seed: int = 0) -> FloatArray:
     kind = technique.rstrip("0123456789")
     number = technique[len(kind) :]
     if kind not in ("pca", "isomap", "umap") or not number:
-        raise InputError(f"features must be pixels, pca<d>, isomap<d> or umap<d> with a number d, got {technique!r}.")
+        raise InputError(
+            f"features must be pixels, pca<d>, isomap<d> or umap<d> with a number d, got {technique!r}."
+        )
     d = int(number)
     if kind == "umap":
         try:
             from umap import UMAP
         except ImportError as error:
-            raise MissingExtraError("umap features need umap-learn: pip install 'softspread[embed]'.") from error
+            raise MissingExtraError(
+                "umap features need umap-learn: pip install 'softspread[embed]'."
+            ) from error
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it says that a seed turns off its threads
             return np.asarray(UMAP(n_components=d, random_state=seed).fit_transform(X), dtype=np.float64)

@@ -1,17 +1,18 @@
 """Conjugate gradients with an algebraic multigrid preconditioner, for alpha close to 1 (extra "amg").
 
-The slowest direction of I - alpha S is sqrt(d), which is handed to the coarse levels as their near null space.
+The slowest direction of I - alpha S is sqrt(d), which is handed to the coarse levels as their near null
+space.
 """
 
 import numpy as np
 from scipy.sparse import csr_matrix, eye_array
 from scipy.sparse.linalg import LinearOperator, cg
 
-from softspread.data import FloatArray, Solution
+from softspread._common.threads import Advance, Workers
+from softspread._common.types import FloatArray, Solution
 from softspread.diffusion.solver import measure, no_progress
 from softspread.errors import MissingExtraError
-from softspread.graph.operator import Graph
-from softspread.parallel import Advance, Workers
+from softspread.graph.graph import Graph
 
 MAX_STEPS = 500
 
@@ -30,7 +31,9 @@ class MultigridSolver:
         self._system = csr_matrix(eye_array(graph.n_items) - alpha * graph.inner_operator())
         self._system.indptr = self._system.indptr.astype(np.int32)
         self._system.indices = self._system.indices.astype(np.int32)
-        hierarchy = smoothed_aggregation_solver(self._system, B=graph.root_degrees()[:, None], symmetry="symmetric")
+        hierarchy = smoothed_aggregation_solver(
+            self._system, B=graph.root_degrees()[:, None], symmetry="symmetric"
+        )
         self._preconditioner: LinearOperator = hierarchy.aspreconditioner()
 
     def solve(self, B: FloatArray, tol: float, advance: Advance = no_progress) -> Solution:

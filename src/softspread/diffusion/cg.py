@@ -6,10 +6,10 @@ x += a p,  r -= a (I - alpha S) p,  p = r + b p,   a and b per column        the
 import numpy as np
 
 from softspread import _kernels
-from softspread.data import FloatArray, Solution
+from softspread._common.threads import Advance, Workers
+from softspread._common.types import FloatArray, Solution
 from softspread.diffusion.solver import column_groups, measure, no_progress, row_blocks
-from softspread.graph.operator import Graph
-from softspread.parallel import Advance, Workers
+from softspread.graph.graph import Graph
 
 
 class ConjugateGradients:
@@ -29,7 +29,9 @@ class ConjugateGradients:
         return measure(self.graph, self.alpha, X, B, tol, self.name, iterations, self.workers)
 
     def most_steps(self, tol: float) -> int:
-        """Theory: at most sqrt(condition) / 2 * ln(2 sqrt(condition) / tol) steps; rounding earns a margin."""
+        """Theory: at most sqrt(condition) / 2 * ln(2 sqrt(condition) / tol) steps; rounding earns a
+        margin.
+        """
         condition = (1 + self.alpha) / (1 - self.alpha)
         return 20 + int(np.ceil(2 * np.sqrt(condition) * np.log(2 * np.sqrt(condition) / tol)))
 

@@ -11,14 +11,16 @@ from scipy.sparse import csc_array, eye_array
 from scipy.sparse.linalg import splu
 from threadpoolctl import threadpool_limits
 
-from softspread.data import FloatArray, Solution
+from softspread._common.threads import Advance, Workers
+from softspread._common.types import FloatArray, Solution
 from softspread.diffusion.solver import measure, no_progress
 from softspread.errors import InputError
-from softspread.graph.operator import Graph
-from softspread.parallel import Advance, Workers
+from softspread.graph.graph import Graph
 
 MOST_DENSE_ITEMS = 20_000  # 3.2 GB for the factor
-ONE_THREAD_ITEMS = 2_000  # below, BLAS threads wait for each other longer than they work, above all on a busy machine
+ONE_THREAD_ITEMS = (
+    2_000  # below, BLAS threads wait for each other longer than they work, above all on a busy machine
+)
 
 
 class DenseSolver:
@@ -29,7 +31,8 @@ class DenseSolver:
     def __init__(self, graph: Graph, alpha: float, workers: Workers) -> None:
         if graph.n_items > MOST_DENSE_ITEMS:
             raise InputError(
-                f"solver='dense' takes up to {MOST_DENSE_ITEMS:,} items, got {graph.n_items:,}; use solver='cg'."
+                f"solver='dense' takes up to {MOST_DENSE_ITEMS:,} items, got {graph.n_items:,}; use "
+                "solver='cg'."
             )
         self.graph, self.alpha, self.workers = graph, alpha, workers
         system = graph.inner_operator().toarray()
@@ -51,7 +54,9 @@ class SparseDirectSolver:
     def __init__(self, graph: Graph, alpha: float, workers: Workers) -> None:
         self.graph, self.alpha, self.workers = graph, alpha, workers
         system = csc_array(eye_array(graph.n_items) - alpha * graph.inner_operator())
-        self._factor = splu(system, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}, diag_pivot_thresh=0.0)
+        self._factor = splu(
+            system, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}, diag_pivot_thresh=0.0
+        )
 
     def solve(self, B: FloatArray, tol: float, advance: Advance = no_progress) -> Solution:
         X = np.ascontiguousarray(self._factor.solve(np.asarray(B)))

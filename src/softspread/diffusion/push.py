@@ -1,15 +1,15 @@
 """Local push: move residual into the answer where it is largest; touches only what a vote reaches.
 
-x_u += r_u,  r_v += alpha S_vu r_u,  r_u = 0,   until |r_u| <= floor sqrt(d_u)        theory: [push], [push bound]
+x_u += r_u,  r_v += alpha S_vu r_u,  r_u = 0,   until |r_u| <= floor sqrt(d_u)    theory: [push], [push bound]
 """
 
 import numpy as np
 
 from softspread import _kernels
-from softspread.data import FloatArray, IndexArray, Solution
+from softspread._common.threads import Advance, Workers
+from softspread._common.types import FloatArray, IndexArray, Solution
 from softspread.diffusion.solver import measure, no_progress
-from softspread.graph.operator import Graph
-from softspread.parallel import Advance, Workers
+from softspread.graph.graph import Graph
 
 
 class PushWork:
@@ -33,7 +33,8 @@ def push_residual(
     edge_budget: int,
     work: PushWork,
 ) -> tuple[float, int, int]:
-    """Push one column from the given nodes; returns the level reached, how many nodes and how many edges it touched.
+    """Push one column from the given nodes; returns the level reached, how many nodes and how many edges it
+    touched.
 
     x and r change in place; every touched |r_u| / root_u ends at or below the level.
     """

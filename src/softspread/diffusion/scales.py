@@ -4,11 +4,13 @@
 
 A small local solve per distinct voted item gives x with residual r = e_q - (I - alpha S) x; then
 
-    M_qq = x_q + x.r + r.M r,   |r|^2 / (1 + alpha) <= r.M r <= |r|^2 / (1 - alpha)          theory: [scale certificate]
+    M_qq = x_q + x.r + r.M r,   |r|^2 / (1 + alpha) <= r.M r <= |r|^2 / (1 - alpha)          theory: [scale
+    certificate]
 
-so that a loose solve gives a tight scale with a proven bound. What is left of r.M r is nearly the same multiple of
-|r|^2 for all items of a graph: fitted on a fixed sample of items it makes the scale several times better still, as an
-estimate. The sample depends on the graph alone, so an item's scale is the same whatever the votes and their order.
+so that a loose solve gives a tight scale with a proven bound. What is left of r.M r is nearly the same
+multiple of |r|^2 for all items of a graph: fitted on a fixed sample of items it makes the scale several times
+better still, as an estimate. The sample depends on the graph alone, so an item's scale is the same whatever
+the votes and their order.
 """
 
 import threading
@@ -16,20 +18,26 @@ import threading
 import numpy as np
 
 from softspread import _kernels
-from softspread.data import AnyArray, FloatArray, IntArray, ScaleReport
+from softspread._common.threads import Workers, progress_bar
+from softspread._common.types import AnyArray, FloatArray, IntArray, ScaleReport
 from softspread.diffusion.solver import MOST_COLUMNS, Solver
-from softspread.graph.operator import Graph
-from softspread.parallel import Workers, progress_bar
+from softspread.graph.graph import Graph
 
 SCALINGS = ("peak", "source", "none")
 SCALE_MODES = ("calibrated", "certified")
 CALIBRATION_ITEMS = 32
-CALIBRATION_FACTOR = 1e-2  # how much tighter the sample is solved: what it leaves open is a hundredth of what is fitted
+CALIBRATION_FACTOR = (
+    1e-2  # how much tighter the sample is solved: what it leaves open is a hundredth of what is fitted
+)
 DENSE_COLUMNS = 256  # columns of a dense solve at once
 CHUNK = 128  # seeds per task: long enough to hide the hand-over, short enough to balance
 LOCAL_ROWS = 20_000  # a local set larger than this is no longer local
-LOCAL_SHARE = 0.2  # of all items: where local sets are larger than this, 16 whole-graph solves at once are cheaper
-GLOBAL_DELTA = 0.1  # of delta: whole-graph solves have no fitted remainder, and a digit more costs only some steps
+LOCAL_SHARE = (
+    0.2  # of all items: where local sets are larger than this, 16 whole-graph solves at once are cheaper
+)
+GLOBAL_DELTA = (
+    0.1  # of delta: whole-graph solves have no fitted remainder, and a digit more costs only some steps
+)
 SMALLEST_DELTA = 1e-9  # below, rounding in the local solves is no longer negligible
 
 
@@ -37,7 +45,14 @@ class ScaleFinder:
     """Scales of items of one graph at one alpha; each is computed once and kept."""
 
     def __init__(
-        self, graph: Graph, alpha: float, scaling: str, mode: str, delta: float, solver: Solver, workers: Workers
+        self,
+        graph: Graph,
+        alpha: float,
+        scaling: str,
+        mode: str,
+        delta: float,
+        solver: Solver,
+        workers: Workers,
     ) -> None:
         self.graph, self.alpha, self.scaling, self.mode = graph, alpha, scaling, mode
         self.delta = max(delta, SMALLEST_DELTA)
@@ -76,7 +91,9 @@ class ScaleFinder:
         certified = float(self._certified[known].max(initial=0.0))
         if self.exact:
             return ScaleReport("exact", certified, certified)
-        if self._remainder is None:  # nothing was fitted: mode "certified", or every item was solved on the whole graph
+        if (
+            self._remainder is None
+        ):  # nothing was fitted: mode "certified", or every item was solved on the whole graph
             return ScaleReport("certified", certified, certified, self._global_solves)
         return ScaleReport("calibrated", certified, min(certified, self._remainder[1]), self._global_solves)
 
@@ -84,7 +101,12 @@ class ScaleFinder:
         """What must be saved so that a loaded finder gives the same scales."""
         known = np.flatnonzero(~np.isnan(self._known))
         fitted = np.array(self._remainder or (), dtype=np.float64)
-        return {"rows": known, "scales": self._known[known], "certified": self._certified[known], "fitted": fitted}
+        return {
+            "rows": known,
+            "scales": self._known[known],
+            "certified": self._certified[known],
+            "fitted": fitted,
+        }
 
     def restore(self, state: dict[str, AnyArray]) -> None:
         """The inverse of :meth:`state`."""
@@ -133,7 +155,9 @@ class ScaleFinder:
         return self.rows_per_scale() <= LOCAL_SHARE * self.graph.n_items
 
     def _calibrate(self) -> tuple[float, float]:
-        """The multiple k in r.M r = k |r|^2, median over a fixed sample, and the largest error it leaves there."""
+        """The multiple k in r.M r = k |r|^2, median over a fixed sample, and the largest error it leaves
+        there.
+        """
         if self._remainder is None:
             sample, loose = self._solved_sample()
             tight = self._local_solves(sample, self.delta * CALIBRATION_FACTOR)
@@ -198,7 +222,9 @@ class ScaleFinder:
         return scales, errors
 
     def _solve_columns(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
-        """A loose solve settles M_qq to second order; only where another item may be the peak a tight one follows."""
+        """A loose solve settles M_qq to second order; only where another item may be the peak a tight one
+        follows.
+        """
         alpha = self.alpha
         delta = GLOBAL_DELTA * self.delta
         own, bound, other, reach = self._columns_at(rows, float(np.sqrt(0.5 * delta * (1 - alpha * alpha))))

@@ -1,10 +1,11 @@
 """The seam between the method and linear algebra: (I - alpha S) X = B, solved and measured.
 
-    prepare(name, graph, alpha) once  ->  .solve(B, tol) often  ->  Solution (X, R, report)        theory: [system]
+    prepare(name, graph, alpha) once  ->  .solve(B, tol) often  ->  Solution (X, R, report)   theory: [system]
 
-B and X are in the graph's inner numbering. The residual of every answer is computed from the answer itself, so a report
-never repeats what a solver believes of itself. Since |M e_i|^2 <= M_ii / (1 - alpha) and M_ii <= 1 / (1 - alpha^2), no
-entry of X is further from the truth than |r|_2 / sqrt((1 - alpha) (1 - alpha^2)), theory [entry bound].
+B and X are in the graph's inner numbering. The residual of every answer is computed from the answer itself,
+so a report never repeats what a solver believes of itself. Since |M e_i|^2 <= M_ii / (1 - alpha) and M_ii <=
+1 / (1 - alpha^2), no entry of X is further from the truth than |r|_2 / sqrt((1 - alpha) (1 - alpha^2)),
+theory [entry bound].
 """
 
 from collections.abc import Callable
@@ -14,10 +15,10 @@ from typing import Protocol
 import numpy as np
 
 from softspread import _kernels
-from softspread.data import FloatArray, Solution, SolveReport
+from softspread._common.threads import Advance, Workers
+from softspread._common.types import FloatArray, Solution, SolveReport
 from softspread.errors import ConvergenceError, InputError
-from softspread.graph.operator import Graph
-from softspread.parallel import Advance, Workers
+from softspread.graph.graph import Graph
 
 MOST_COLUMNS = 16  # columns that the compiled loops take at once
 MANY_ENTRIES = 200_000  # below, threads cost more than they save
@@ -35,7 +36,9 @@ class Solver(Protocol):
     name: str
 
     def solve(self, B: FloatArray, tol: float, advance: Advance = no_progress) -> Solution:
-        """X for B (n, columns) with |residual|_2 <= tol |b|_2 in every column, else :class:`ConvergenceError`."""
+        """X for B (n, columns) with |residual|_2 <= tol |b|_2 in every column, else
+        :class:`ConvergenceError`.
+        """
         ...
 
 
@@ -95,7 +98,14 @@ def relative_residual(R: FloatArray, B: FloatArray) -> float:
 
 
 def measure(
-    graph: Graph, alpha: float, X: FloatArray, B: FloatArray, tol: float, solver: str, iterations: int, workers: Workers
+    graph: Graph,
+    alpha: float,
+    X: FloatArray,
+    B: FloatArray,
+    tol: float,
+    solver: str,
+    iterations: int,
+    workers: Workers,
 ) -> Solution:
     """Compute the residual of an answer and refuse it if it is not what was asked for."""
     X[graph.inner_degrees == 0] = B[graph.inner_degrees == 0]  # nothing reaches or leaves an isolated item
@@ -103,7 +113,8 @@ def measure(
     residual = relative_residual(R, B)
     if not residual <= max(tol * (1 + 1e-3), ROUNDING / (1 - alpha)):
         raise ConvergenceError(
-            f"{solver} reached a relative residual of {residual:.1e} after {iterations} steps, asked {tol:.0e}. "
+            f"{solver} reached a relative residual of {residual:.1e} after {iterations} steps, asked "
+            f"{tol:.0e}. "
             "Loosen tol, or pass solver='dense' (n up to about 5000) or solver='amg' (alpha close to 1)."
         )
     bound = entry_bound(alpha, float(np.linalg.norm(R, axis=0).max(initial=0.0)))
@@ -132,5 +143,7 @@ DENSE_ITEMS = 1_000  # up to here one dense factor is faster than compiled itera
 
 
 def choose_solver(n_items: int) -> str:
-    """Dense for small graphs, else conjugate gradients: in lockstep they beat multigrid up to alpha 0.9999 at least."""
+    """Dense for small graphs, else conjugate gradients: in lockstep they beat multigrid up to alpha 0.9999 at
+    least.
+    """
     return "dense" if n_items <= DENSE_ITEMS else "cg"

@@ -1,9 +1,11 @@
-"""Features on disk, by content and model, so that a killed run goes on and a second reducer costs no second encoding.
+"""Features on disk, by content and model, so that a killed run goes on and a second reducer costs no second
+encoding.
 
     cache/<key of model and preparation>/part-*.npz : digests (m, 16), stamps (m, 16), features (m, d)
 
-A file whose path, size and time are as before is not even read again; one that was moved or touched is read, recognised
-by its digest and not encoded again. Parts appear whole or not at all. A damaged part is left out, with a warning.
+A file whose path, size and time are as before is not even read again; one that was moved or touched is read,
+recognised by its digest and not encoded again. Parts appear whole or not at all. A damaged part is left out,
+with a warning.
 """
 
 import hashlib
@@ -17,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softspread.archive import read_archive, write_archive
-from softspread.data import AnyArray, IntArray
+from softspread._common.archive import read_archive, write_archive
+from softspread._common.types import AnyArray, IntArray
 from softspread.embedding.inputs import DIGEST_BYTES, Items, stamp_bytes
 from softspread.errors import SoftspreadWarning, StoreError
 
@@ -60,7 +62,9 @@ class FeatureStore:
         return self.folder is not None
 
     def recall(self, items: Items) -> Iterator[tuple[IntArray, FloatFeatures]]:
-        """Rows whose files are as they were when their features were stored, part by part; call this first."""
+        """Rows whose files are as they were when their features were stored, part by part; call this
+        first.
+        """
         if self.folder is None:
             return
         paths = sorted(self.folder.glob("part-*.npz"))
@@ -148,7 +152,9 @@ def _read_part(path: Path) -> tuple[AnyArray, AnyArray, FloatFeatures] | None:
         if not len(digests) == len(stamps) == len(features) > 0 or features.ndim != 2:
             raise StoreError(f"{path} has parts of different lengths.")
     except (StoreError, KeyError) as error:
-        warnings.warn(f"left out of the cache: {error} Its items are encoded again.", SoftspreadWarning, stacklevel=2)
+        warnings.warn(
+            f"left out of the cache: {error} Its items are encoded again.", SoftspreadWarning, stacklevel=2
+        )
         return None
     return digests, stamps, features
 

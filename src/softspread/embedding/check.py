@@ -1,8 +1,10 @@
 """Is the space any good? One row per space, to choose encoder, reducer and dimension by.
 
-* silhouette (needs known classes): mean over items of (b - a) / max(a, b), a the mean distance to the own class, b to
+* silhouette (needs known classes): mean over items of (b - a) / max(a, b), a the mean distance to the own
+class, b to
   the nearest other; the paper's measure
-* held-out Brier score (needs votes, no truth): each vote is predicted from the others, spread over the space's graph
+* held-out Brier score (needs votes, no truth): each vote is predicted from the others, spread over the
+space's graph
 """
 
 from collections.abc import Mapping
@@ -11,12 +13,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from softspread import checks
-from softspread.data import AnyArray, FloatArray
+from softspread._common import validation
+from softspread._common.types import AnyArray, FloatArray
 from softspread.embedding.result import Embedding
 from softspread.errors import InputError
-from softspread.tuning import DEFAULT_NEIGHBORS, tune
-from softspread.votes import Votes, has_vote
+from softspread.tuning.candidates import DEFAULT_NEIGHBORS
+from softspread.tuning.tune import tune
+from softspread.votes.votes import Votes, has_vote
 
 SILHOUETTE_ITEMS = 5_000  # its cost grows with the square; a sample this large is right to about 0.01
 
@@ -36,7 +39,8 @@ def compare_spaces(
     Parameters
     ----------
     spaces : name -> :class:`Embedding` or (n, d) array; all of the same items in the same order
-    votes : Votes, (n,) labels with -1 for no vote, or (n, n_classes) counts; for the held-out score, no truth needed
+    votes : Votes, (n,) labels with -1 for no vote, or (n, n_classes) counts; for the held-out score, no truth
+    needed
     classes : (n,) known classes, None or -1 where unknown; for the silhouette
     item_ids : (n,) names that votes use, where the spaces are arrays
     n_neighbors : of the graph that votes are spread on; the intensity alpha is chosen for each space
@@ -45,9 +49,10 @@ def compare_spaces(
 
     Returns
     -------
-    table : one row per space, the best first: space, dim, silhouette, held_out_brier, standard_error, alpha, best.
-        ``best`` marks the lowest held-out score (the highest silhouette where there are no votes). Spaces whose scores
-        lie within about two standard errors are as good as equal.
+    table : one row per space, the best first: space, dim, silhouette, held_out_brier, standard_error, alpha,
+    best.
+        ``best`` marks the lowest held-out score (the highest silhouette where there are no votes). Spaces
+        whose scores lie within about two standard errors are as good as equal.
 
     Examples
     --------
@@ -67,7 +72,7 @@ def compare_spaces(
     arrays, ids = _aligned(spaces, item_ids)
     n = len(next(iter(arrays.values())))
     labels = None if classes is None else _labels(classes, n)
-    rng = checks.generator(random_state)
+    rng = validation.generator(random_state)
     sample = None if labels is None else _sample(labels, rng)
     rows = []
     for name, X in arrays.items():
@@ -85,9 +90,9 @@ def compare_spaces(
 def _aligned(spaces: Mapping[str, Any], item_ids: Any) -> tuple[dict[str, AnyArray], AnyArray | None]:
     """Arrays of the spaces and the ids that they share."""
     arrays: dict[str, AnyArray] = {}
-    ids = None if item_ids is None else checks.names(item_ids, "item id")
+    ids = None if item_ids is None else validation.names(item_ids, "item id")
     for name, space in spaces.items():
-        X = space.X if isinstance(space, Embedding) else checks.features(space)
+        X = space.X if isinstance(space, Embedding) else validation.features(space)
         if isinstance(space, Embedding):
             if ids is None:
                 ids = space.item_ids
@@ -103,7 +108,7 @@ def _aligned(spaces: Mapping[str, Any], item_ids: Any) -> tuple[dict[str, AnyArr
 
 def _labels(classes: Any, n: int) -> FloatArray:
     """(n,) numbers of the classes, NaN where unknown."""
-    values = checks.labels_or_counts(classes)
+    values = validation.labels_or_counts(classes)
     if values.shape != (n,):
         raise InputError(f"classes must name the class of each of the {n} items, got shape {values.shape}.")
     known = has_vote(values).astype(np.bool_)
@@ -120,7 +125,11 @@ def _labels(classes: Any, n: int) -> FloatArray:
 
 def _sample(labels: FloatArray, rng: np.random.Generator) -> AnyArray:
     known = np.flatnonzero(~np.isnan(labels))
-    return known if len(known) <= SILHOUETTE_ITEMS else np.sort(rng.choice(known, SILHOUETTE_ITEMS, replace=False))
+    return (
+        known
+        if len(known) <= SILHOUETTE_ITEMS
+        else np.sort(rng.choice(known, SILHOUETTE_ITEMS, replace=False))
+    )
 
 
 def _silhouette(X: AnyArray, labels: FloatArray, sample: AnyArray | None) -> float:

@@ -46,45 +46,67 @@ def embed_command(
     encoder: Annotated[
         str | None,
         typer.Option(
-            help="clip (default), vit, resnet, dinov2, sentence, pixels, none, a Hugging Face name, a model folder or "
+            help="clip (default), vit, resnet, dinov2, sentence, pixels, none, a Hugging Face name, a model "
+            "folder or "
             "a .onnx file. With --check several, joined by commas."
         ),
     ] = None,
     reduce: Annotated[
-        str, typer.Option(help="umap, pca, isomap, none; auto: umap up to 500,000 items, then pca. --check: several.")
+        str,
+        typer.Option(
+            help="umap, pca, isomap, none; auto: umap up to 500,000 items, then pca. --check: several."
+        ),
     ] = "auto",
     dim: Annotated[str, typer.Option(help="Dimensions of the space. With --check several: 5,20,50.")] = "20",
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Where to write item and x (.parquet); with --check the table (.csv)."),
+        typer.Option(
+            "--out", "-o", help="Where to write item and x (.parquet); with --check the table (.csv)."
+        ),
     ] = None,
     column: Annotated[str | None, typer.Option(help="Column of paths or text in the table.")] = None,
     id_column: Annotated[str | None, typer.Option(help="Column of ids; else item, id, or the path.")] = None,
     root: Annotated[Path | None, typer.Option(help="Folder that paths in the table start from.")] = None,
-    normalize: Annotated[bool, typer.Option("--normalize", help="Scale features to length 1 before reducing.")] = False,
+    normalize: Annotated[
+        bool, typer.Option("--normalize", help="Scale features to length 1 before reducing.")
+    ] = False,
     like: Annotated[Path | None, typer.Option(help="Place new items in the space of this embedding.")] = None,
     zero_shot: Annotated[
-        str | None, typer.Option(help="Classes joined by commas, or a .txt file with one a line: also write a prior.")
+        str | None,
+        typer.Option(help="Classes joined by commas, or a .txt file with one a line: also write a prior."),
     ] = None,
-    template: Annotated[str, typer.Option(help="Sentence with {class}, or default, emnist-digits, mtsd.")] = "default",
-    check: Annotated[bool, typer.Option("--check", help="Rate spaces by a table instead of writing one.")] = False,
+    template: Annotated[
+        str, typer.Option(help="Sentence with {class}, or default, emnist-digits, mtsd.")
+    ] = "default",
+    check: Annotated[
+        bool, typer.Option("--check", help="Rate spaces by a table instead of writing one.")
+    ] = False,
     votes: Annotated[Path | None, typer.Option(help="For --check: votes, as spread reads them.")] = None,
     classes: Annotated[
         str | None, typer.Option(help="For --check: 'folder', a column, or a table with item, label.")
     ] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Items that pass the encoder at once.")] = 32,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
-    half: Annotated[bool | None, typer.Option("--half/--no-half", help="Half precision; default: on CUDA.")] = None,
-    skip_corrupt: Annotated[bool, typer.Option("--skip-corrupt", help="Leave out images that cannot be read.")] = False,
-    cache: Annotated[
-        Path | None, typer.Option(help=f"Folder that keeps features; default: {CACHE_NAME} beside the output.")
+    half: Annotated[
+        bool | None, typer.Option("--half/--no-half", help="Half precision; default: on CUDA.")
     ] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no features; a killed run starts over.")] = False,
+    skip_corrupt: Annotated[
+        bool, typer.Option("--skip-corrupt", help="Leave out images that cannot be read.")
+    ] = False,
+    cache: Annotated[
+        Path | None,
+        typer.Option(help=f"Folder that keeps features; default: {CACHE_NAME} beside the output."),
+    ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Keep no features; a killed run starts over.")
+    ] = False,
     download: Annotated[bool, typer.Option("--download", help="Fetch the model if it is not here.")] = False,
     threads: Annotated[int | None, typer.Option(help="Threads that read images; default: all cores.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the reducer.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no text; errors still show.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress and no text; errors still show.")
+    ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
     """Turn images or text into a space for the graph.
@@ -136,7 +158,7 @@ def _embed(
     from softspread.embedding.result import Embedding, write_parquet
     from softspread.embedding.zero_shot import prompts, zero_shot_of
     from softspread.errors import InputError
-    from softspread.files.matching import read_classes
+    from softspread.io.matching import read_classes
 
     if request.out is None:
         raise InputError("where should the embedding go? Add -o X.parquet.")
@@ -173,7 +195,9 @@ def _tell(space: "Embedding", out: Path, prior: Path | None, as_json: bool, quie
     skipped = [{"item": str(entry.item_id), "reason": entry.reason} for entry in space.skipped]
     if as_json:
         about = {"out": str(out), "items": len(space), "dim": int(space.X.shape[1]), "how": dict(space.how)}
-        typer.echo(json.dumps(about | {"skipped": skipped, "zero_shot": prior and str(prior)}, indent=2, default=str))
+        typer.echo(
+            json.dumps(about | {"skipped": skipped, "zero_shot": prior and str(prior)}, indent=2, default=str)
+        )
         return
     for entry in skipped[:SKIPPED_SHOWN]:
         typer.echo(f"left out: {entry['item']} ({entry['reason']})", err=True)
@@ -190,18 +214,24 @@ def _tell(space: "Embedding", out: Path, prior: Path | None, as_json: bool, quie
 
 
 def _check(
-    request: Request, encoders: list[str], reducers: list[str], dims: list[str], votes: Path | None, classes: str | None
+    request: Request,
+    encoders: list[str],
+    reducers: list[str],
+    dims: list[str],
+    votes: Path | None,
+    classes: str | None,
 ) -> None:
+    from softspread._common.atomic import replaced_file
     from softspread.embedding.check import compare_spaces
     from softspread.embedding.embed import encode, reduce_encoded
     from softspread.errors import InputError
-    from softspread.files.atomic import replaced_file
-    from softspread.files.matching import match_votes
-    from softspread.files.votes import read_votes
+    from softspread.io.matching import match_votes
+    from softspread.io.votes import read_votes
 
     if votes is None and classes is None:
         raise InputError(
-            "--check needs --votes votes.csv (item, label), or --classes folder, a column, or a table of known classes."
+            "--check needs --votes votes.csv (item, label), or --classes folder, a column, or a table of "
+            "known classes."
         )
     sizes = [_number(size) for size in dims]
     cast = None if votes is None else read_votes(votes)
@@ -210,13 +240,20 @@ def _check(
     for name in encoders:
         encoded = encode(request.source, name, request.options, **request.where)
         if cast is not None and matched is None:  # votes on images that were left out are left out too
-            matched = match_votes(cast, encoded.ids, len(encoded.ids), skip_unknown=bool(encoded.skipped)).votes
+            matched = match_votes(
+                cast, encoded.ids, len(encoded.ids), skip_unknown=bool(encoded.skipped)
+            ).votes
         if classes is not None and known is None:
             known = _known_classes(classes, encoded)
         for reduce in reducers:
             for size in sizes if reduce != "none" else sizes[:1]:
                 space = reduce_encoded(
-                    encoded, reduce, size, request.seed, normalize=request.normalize, verbose=request.options.verbose
+                    encoded,
+                    reduce,
+                    size,
+                    request.seed,
+                    normalize=request.normalize,
+                    verbose=request.options.verbose,
                 )
                 title = name if reduce == "none" else f"{name} + {space.how['reducer']} {size}"
                 spaces[title] = space
@@ -273,7 +310,9 @@ def _number(text: str) -> int:
     from softspread.errors import InputError
 
     if not text.strip().isdecimal() or int(text) < 1:
-        raise InputError(f"--dim must be a whole number, at least 1, got {text!r}; several only with --check.")
+        raise InputError(
+            f"--dim must be a whole number, at least 1, got {text!r}; several only with --check."
+        )
     return int(text)
 
 
@@ -287,7 +326,9 @@ def _known_classes(text: str, encoded: "EncodedItems") -> Any:
     if text == "folder":
         names = [str(item) for item in encoded.ids]
         if not all("/" in name for name in names):
-            raise InputError("--classes folder needs images in one folder per class; some lie outside of any.")
+            raise InputError(
+                "--classes folder needs images in one folder per class; some lie outside of any."
+            )
         return [name.rsplit("/", 1)[0] for name in names]
     table = encoded.items.table
     if table is not None and text in table.columns:

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softspread import checks
-from softspread.data import AnyArray, BoolArray, IntArray
+from softspread._common import validation
+from softspread._common.threads import count_threads
+from softspread._common.types import AnyArray, BoolArray, IntArray
 from softspread.embedding.cache import FeatureStore
 from softspread.embedding.encoders import Encoder, find_encoder
 from softspread.embedding.inputs import Items, check_source, find_items
@@ -23,7 +24,6 @@ from softspread.embedding.progress import items_bar, wait_note
 from softspread.embedding.reducers import REDUCERS, fit_reducer
 from softspread.embedding.result import Embedding
 from softspread.errors import InputError
-from softspread.parallel import count_threads
 
 BATCH_SIZE = 32
 DIMENSIONS = 20  # the paper's choice
@@ -89,16 +89,19 @@ def embed(
 
     Parameters
     ----------
-    source : a folder of images (searched also inside; ids are relative paths), a CSV, TSV, Parquet or JSONL table or
-        a frame (a column of paths or of text), an array (n, height, width[, channels]) of images or a .npy file of
-        it, a list of paths, texts, arrays or Pillow images; with ``encoder="none"`` features (n, d)
-    encoder : "clip", "vit", "resnet", "dinov2", "sentence", a Hugging Face name, a folder with such a model, a file
+    source : a folder of images (searched also inside; ids are relative paths), a CSV, TSV, Parquet or JSONL
+    table or
+        a frame (a column of paths or of text), an array (n, height, width[, channels]) of images or a .npy
+        file of it, a list of paths, texts, arrays or Pillow images; with ``encoder="none"`` features (n, d)
+    encoder : "clip", "vit", "resnet", "dinov2", "sentence", a Hugging Face name, a folder with such a model,
+    a file
         ending in .onnx, "pixels" ("pixels:28" for another size than 32), or "none"
     reduce : "umap", "pca", "isomap", "none", or "auto": UMAP up to 500,000 items, PCA beyond
     dim : dimensions of the space
     column, id_column : of a table; None: found by its usual names
     item_ids : (n,) ids; None: the relative paths, the table's ids, or positions
-    root : folder that relative paths in a table or list start from; None: the table's folder or the current one
+    root : folder that relative paths in a table or list start from; None: the table's folder or the current
+    one
     normalize : scale the encoder's features to length 1 before reducing them
     batch_size, device, half : how the encoder runs; half precision only on CUDA (None: there by itself)
     skip_corrupt : leave unreadable images out and list them in ``skipped``; otherwise they are an error
@@ -119,11 +122,11 @@ def embed(
     >>> embed(images[:3], encoder="pixels:8", like=space).X.shape
     (3, 5)
     """
-    checks.choice("reduce", reduce, (*REDUCERS, "auto"))
-    checks.count("dim", dim, 1)
-    seed = checks.count("random_state", random_state)
+    validation.choice("reduce", reduce, (*REDUCERS, "auto"))
+    validation.count("dim", dim, 1)
+    seed = validation.count("random_state", random_state)
     options = EncodingOptions(
-        batch_size=checks.count("batch_size", batch_size, 1),
+        batch_size=validation.count("batch_size", batch_size, 1),
         device=device,
         half=half,
         skip_corrupt=skip_corrupt,
@@ -132,7 +135,9 @@ def embed(
         n_jobs=n_jobs,
         verbose=verbose,
     )
-    encoded = encode(source, encoder, options, column=column, id_column=id_column, item_ids=item_ids, root=root)
+    encoded = encode(
+        source, encoder, options, column=column, id_column=id_column, item_ids=item_ids, root=root
+    )
     return reduce_encoded(encoded, reduce, dim, seed, normalize=normalize, like=like, verbose=verbose)
 
 
@@ -165,14 +170,17 @@ def encode_items(items: Items, model: Encoder, options: EncodingOptions) -> Enco
     if skipped and not options.skip_corrupt:
         raise InputError(_complaint(skipped, len(items), items.source))
     if collected.F is None or not collected.done.any():
-        raise InputError(f"none of the {len(items)} images in {items.source} can be read: {_listed(skipped)}.")
+        raise InputError(
+            f"none of the {len(items)} images in {items.source} can be read: {_listed(skipped)}."
+        )
     kept = np.flatnonzero(collected.done)
     F = collected.F if len(kept) == len(items) else collected.F[kept]
     bad = np.flatnonzero(~np.isfinite(F).all(axis=1))
     if len(bad):
         raise InputError(
             f"encoder {model.name!r} gave values that are not finite for {len(bad)} items, such as "
-            f"{items.ids[kept[bad[0]]]!r}; switch half precision off (half=False, --no-half) or check the model."
+            f"{items.ids[kept[bad[0]]]!r}; switch half precision off (half=False, --no-half) or check the "
+            "model."
         )
     return EncodedItems(items, kept, F, skipped, model)
 
@@ -205,7 +213,9 @@ def reduce_encoded(
 def describe(encoded: EncodedItems, normalize: bool) -> dict[str, Any]:
     """How features were made, for the record."""
     model = encoded.encoder
-    preparation = None if model.preparation is None or encoded.items.kind != "image" else model.preparation.facts()
+    preparation = (
+        None if model.preparation is None or encoded.items.kind != "image" else model.preparation.facts()
+    )
     return {
         "encoder": model.name,
         "weights": model.fingerprint,
@@ -221,7 +231,9 @@ def describe(encoded: EncodedItems, normalize: bool) -> dict[str, Any]:
 
 def unit_length(F: Features) -> Features:
     """Rows scaled to length 1; a row of zeros stays."""
-    return np.asarray(F / np.maximum(np.linalg.norm(F, axis=1, keepdims=True), SMALLEST_NORM), dtype=np.float32)
+    return np.asarray(
+        F / np.maximum(np.linalg.norm(F, axis=1, keepdims=True), SMALLEST_NORM), dtype=np.float32
+    )
 
 
 class _Collected:
@@ -265,7 +277,8 @@ def _fill(
     def needed() -> Iterator[Batch]:
         for batch in batches:
             collected.failures += batch.failures
-            # Where nothing is kept and the run will end in an error anyway, only look for further unreadable items.
+            # Where nothing is kept and the run will end in an error anyway, only look for further unreadable
+            # items.
             if options.skip_corrupt or store.remembers or not collected.failures:
                 yield batch
             else:
@@ -286,7 +299,12 @@ def _encoded(batch: Batch, model: Encoder) -> Features | None:
 
 
 def _keep(
-    batch: Batch, features: Features | None, collected: _Collected, items: Items, model: Encoder, store: FeatureStore
+    batch: Batch,
+    features: Features | None,
+    collected: _Collected,
+    items: Items,
+    model: Encoder,
+    store: FeatureStore,
 ) -> None:
     if features is not None:
         collected.put(batch.rows[batch.ready], features)
@@ -318,7 +336,9 @@ def _in_good_order(items: Items, rows: IntArray) -> IntArray:
 
 
 def _key_facts(items: Items, model: Encoder) -> dict[str, Any]:
-    preparation = model.preparation.facts() if items.kind == "image" and model.preparation is not None else None
+    preparation = (
+        model.preparation.facts() if items.kind == "image" and model.preparation is not None else None
+    )
     half = getattr(model, "half", False)
     return {"weights": model.fingerprint, "kind": items.kind, "preparation": preparation, "half": half}
 
@@ -334,7 +354,11 @@ def _check_alike(like: Embedding, how: dict[str, Any]) -> None:
 
 def _complaint(skipped: tuple[Skipped, ...], n: int, source: str) -> str:
     missing = sum("No such file" in entry.reason for entry in skipped)
-    hint = " Paths are read relative to the table's folder; set another with --root (root=)." if missing == n else ""
+    hint = (
+        " Paths are read relative to the table's folder; set another with --root (root=)."
+        if missing == n
+        else ""
+    )
     return (
         f"{len(skipped)} of {n} images in {source} cannot be read: {_listed(skipped)}.{hint} "
         "Repair them, or leave them out with --skip-corrupt (skip_corrupt=True)."

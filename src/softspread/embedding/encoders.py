@@ -1,6 +1,7 @@
 """From a name to an encoder: known models, any Hugging Face name or folder, an ONNX file, or plain pixels.
 
-    "clip" | "openai/clip-vit-base-patch32" | folder | model.onnx | "pixels" | "pixels:28" | "none"  ->  Encoder
+    "clip" | "openai/clip-vit-base-patch32" | folder | model.onnx | "pixels" | "pixels:28" | "none"  ->
+    Encoder
 
 Nothing is fetched unless ``download`` says so: a model that is not here is an error that tells how to get it.
 """
@@ -25,10 +26,17 @@ KNOWN = {
     "sentence": "sentence-transformers/all-MiniLM-L6-v2",  # text, 384 features
 }
 PIXELS_SIZE = 32  # small, as distances between pixels mean little in large images
-WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+WEIGHTS = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+)
 SMALL_FILES = ["*.json", "*.txt", "*.model"]
 FINGERPRINTED = (".json", ".safetensors", ".bin", ".txt", ".model", ".onnx", ".onnx_data")
-MOST_AT_ONCE = 8  # batches that are encoded at the same time on a processor: each holds its activations in memory
+MOST_AT_ONCE = (
+    8  # batches that are encoded at the same time on a processor: each holds its activations in memory
+)
 HUB_TIMEOUT = 10.0  # seconds to wait for the hub to answer
 _BLOCK = 1 << 22
 
@@ -134,7 +142,9 @@ def find_encoder(
 def _pixels_size(text: str) -> int:
     digits = text.removeprefix("pixels").removeprefix(":") or str(PIXELS_SIZE)
     if not digits.isdecimal() or not 1 <= int(digits) <= 1024:
-        raise InputError(f"encoder {text!r} is unknown; write 'pixels' or 'pixels:28' with a size from 1 to 1024.")
+        raise InputError(
+            f"encoder {text!r} is unknown; write 'pixels' or 'pixels:28' with a size from 1 to 1024."
+        )
     return int(digits)
 
 
@@ -193,15 +203,20 @@ def _has_weights(folder: Path) -> bool:
 
 def _check_weights(folder: Path, name: str) -> None:
     if not _has_weights(folder):
-        raise InputError(f"{folder} has no weights ({WEIGHTS[0]} or {WEIGHTS[2]}). {how_to_get(KNOWN.get(name, name))}")
+        raise InputError(
+            f"{folder} has no weights ({WEIGHTS[0]} or {WEIGHTS[2]}). {how_to_get(KNOWN.get(name, name))}"
+        )
 
 
 def how_to_get(repository: str) -> str:
     """Which model to fetch, how, and where to put it."""
     return (
-        f"The model {repository!r} is not on this machine. With a network: add --download (download=True), or run "
-        f"'hf download {repository}' (older: 'huggingface-cli download {repository}'). Without: do that elsewhere with "
-        "'--local-dir FOLDER', copy FOLDER here and give it as the encoder; or copy the cache and set HF_HOME to it. "
+        f"The model {repository!r} is not on this machine. With a network: add --download (download=True), "
+        "or run "
+        f"'hf download {repository}' (older: 'huggingface-cli download {repository}'). Without: do that "
+        "elsewhere with "
+        "'--local-dir FOLDER', copy FOLDER here and give it as the encoder; or copy the cache and set "
+        "HF_HOME to it. "
         "Encoder 'pixels' needs no model."
     )
 
@@ -214,7 +229,9 @@ def fingerprint_files(folder: Path, names: list[str] | None = None) -> str:
     else:
         paths = sorted(path for path in folder.rglob("*") if path.suffix in FINGERPRINTED and path.is_file())
         has_safe = any(path.suffix == ".safetensors" for path in paths)
-        paths = [path for path in paths if not (has_safe and path.suffix == ".bin") and ".cache" not in path.parts]
+        paths = [
+            path for path in paths if not (has_safe and path.suffix == ".bin") and ".cache" not in path.parts
+        ]
     for path in paths:
         mark.update(json.dumps([path.relative_to(folder).as_posix(), path.stat().st_size]).encode())
         with path.open("rb") as file:

@@ -1,9 +1,10 @@
 """One image of any kind to the pixels that a model expects.
 
-    file or array -> 8-bit RGB, upright -> resized and cropped (3, height, width) -> (pixel / 255 - mean) / std
+    file or array -> 8-bit RGB, upright -> resized and cropped (3, height, width) -> (pixel / 255 - mean) /
+    std
 
-A JPEG is decoded at a fraction of its size where the model needs no more, and only what survives the crop is resized;
-the result is that of resizing first and cropping then.
+A JPEG is decoded at a fraction of its size where the model needs no more, and only what survives the crop is
+resized; the result is that of resizing first and cropping then.
 """
 
 import io
@@ -16,23 +17,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softspread.data import AnyArray
+from softspread._common.types import AnyArray
 from softspread.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 Pixels = NDArray[np.uint8]
-Resizer = Callable[[Pixels, int, int, int], Pixels]  # (h, w, 3) image, height, width, Pillow's filter -> resized
+Resizer = Callable[
+    [Pixels, int, int, int], Pixels
+]  # (h, w, 3) image, height, width, Pillow's filter -> resized
 
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-DRAFT_GAP = 2  # a JPEG is decoded at twice the size wanted at least, so that resizing still averages enough pixels
+DRAFT_GAP = (
+    2  # a JPEG is decoded at twice the size wanted at least, so that resizing still averages enough pixels
+)
 BILINEAR, BICUBIC = 2, 3  # Pillow's numbers, which model folders use too
 LARGEST_WASTE = 4  # a resizer may make an image of so many times the crop; long strips are left to Pillow
 WHOLE_8_BIT, WHOLE_16_BIT = 255.0, 65535.0
-CONVNEXT_WARPS_FROM = 384  # at this size and above its preparation squeezes the whole image instead of cropping
+CONVNEXT_WARPS_FROM = (
+    384  # at this size and above its preparation squeezes the whole image instead of cropping
+)
 CONVNEXT_CROP_SHARE = 224 / 256
-# Model folders written years ago give a single number as size; these kinds mean a square by it, others an edge.
+# Model folders written years ago give a single number as size; these kinds mean a square by it, others an
+# edge.
 _SQUARE_KINDS = ("vit", "deit", "beit", "siglip", "swin")
 
 
@@ -46,14 +54,18 @@ class Preparation:
 
     height: int
     width: int  # of what the model sees
-    shortest_edge: int | None = None  # resize the shorter side to this, then crop; None: squeeze to height x width
+    shortest_edge: int | None = (
+        None  # resize the shorter side to this, then crop; None: squeeze to height x width
+    )
     mean: tuple[float, ...] = (0.0, 0.0, 0.0)
     std: tuple[float, ...] = (1.0, 1.0, 1.0)
     resample: int = BICUBIC
     scale: float = 1 / WHOLE_8_BIT
 
     def __post_init__(self) -> None:
-        if min(self.height, self.width, self.shortest_edge or 1) < 1 or not all(value > 0 for value in self.std):
+        if min(self.height, self.width, self.shortest_edge or 1) < 1 or not all(
+            value > 0 for value in self.std
+        ):
             raise InputError(f"images must be prepared to a positive size and std, got {self}.")
 
     def facts(self) -> dict[str, Any]:
@@ -80,12 +92,16 @@ def read_preparation(folder: Path, fallback: Preparation | None = None) -> Prepa
     if not path.is_file():
         if fallback is not None:
             return fallback
-        raise InputError(f"{folder} has no preprocessor_config.json, so how to prepare images is unknown; add it.")
+        raise InputError(
+            f"{folder} has no preprocessor_config.json, so how to prepare images is unknown; add it."
+        )
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))
         return preparation_from(settings)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise InputError(f"cannot understand {path} ({error}); it must give size, image_mean and image_std.") from error
+        raise InputError(
+            f"cannot understand {path} ({error}); it must give size, image_mean and image_std."
+        ) from error
 
 
 def preparation_from(settings: Mapping[str, Any]) -> Preparation:
@@ -129,7 +145,9 @@ def _size(value: Any, square: bool) -> tuple[int, int, int | None]:
     return int(value), int(value), None if square else int(value)
 
 
-def prepare(content: "bytes | AnyArray | Image", wanted: Preparation, resize: Resizer | None = None) -> Pixels:
+def prepare(
+    content: "bytes | AnyArray | Image", wanted: Preparation, resize: Resizer | None = None
+) -> Pixels:
     """(3, height, width) bytes of one image: a file's content, an array or a Pillow image.
 
     ``resize`` may replace Pillow's for bilinear and bicubic filters, to do the same faster.

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from softspread import checks
-from softspread.data import AnyArray
+from softspread._common import validation
+from softspread._common.types import AnyArray
 from softspread.embedding.images import UnreadableImage
 from softspread.errors import InputError, StoreError
 
@@ -146,10 +146,12 @@ def find_items(
     elif isinstance(source, pd.Series | np.ndarray | list | tuple):
         items = _from_list(list(source), kinds, Path(root or "."))
     else:
-        raise InputError(f"items must be a folder, a table, an array of images or a list, got {type(source).__name__}.")
+        raise InputError(
+            f"items must be a folder, a table, an array of images or a list, got {type(source).__name__}."
+        )
     if not len(items):
         raise InputError(f"there is nothing to embed in {items.source}.")
-    ids = checks.item_ids(items.ids if item_ids is None else item_ids, len(items))
+    ids = validation.item_ids(items.ids if item_ids is None else item_ids, len(items))
     return Items(ids, items.kind, items.contents, items.table, items.source)
 
 
@@ -175,11 +177,15 @@ def read_table(path: Path) -> pd.DataFrame:
     raise InputError(f"a table must end in {', '.join(TABLE_ENDINGS)}, got {path.name!r}.")
 
 
-def _from_path(path: Path, kinds: Sequence[str], column: str | None, id_column: str | None, root: Any) -> Items:
+def _from_path(
+    path: Path, kinds: Sequence[str], column: str | None, id_column: str | None, root: Any
+) -> Items:
     check_source(path)
     if path.is_dir():
         if "image" not in kinds:
-            raise InputError(f"{path} is a folder, but the encoder takes text; give a table with a column of text.")
+            raise InputError(
+                f"{path} is a folder, but the encoder takes text; give a table with a column of text."
+            )
         return _from_folder(path)
     if path.suffix == ".npy":
         return _from_array(load_array(path), kinds)
@@ -188,7 +194,8 @@ def _from_path(path: Path, kinds: Sequence[str], column: str | None, id_column: 
             read_table(path), kinds, column, id_column, path.parent if root is None else Path(root), str(path)
         )
     raise InputError(
-        f"{path.name!r} is neither a folder, nor a table ({', '.join(TABLE_ENDINGS)}), nor a .npy array of images."
+        f"{path.name!r} is neither a folder, nor a table ({', '.join(TABLE_ENDINGS)}), nor a .npy array of "
+        "images."
     )
 
 
@@ -213,7 +220,8 @@ def _from_folder(folder: Path) -> Items:
         ]
     if not paths:
         raise InputError(
-            f"{folder} holds no image; files ending in {' '.join(IMAGE_ENDINGS)} are taken, also from folders inside."
+            f"{folder} holds no image; files ending in {' '.join(IMAGE_ENDINGS)} are taken, also from "
+            "folders inside."
         )
     named = sorted((path.relative_to(folder).as_posix(), path) for path in paths)
     return Items(
@@ -225,23 +233,32 @@ def _from_folder(folder: Path) -> Items:
 
 
 def _from_table(
-    frame: pd.DataFrame, kinds: Sequence[str], column: str | None, id_column: str | None, root: Path, source: str
+    frame: pd.DataFrame,
+    kinds: Sequence[str],
+    column: str | None,
+    id_column: str | None,
+    root: Path,
+    source: str,
 ) -> Items:
     column, kind = _column(frame, kinds, column)
     values = frame[column]
     if values.isna().any():
         row = int(np.flatnonzero(values.isna())[0])
-        raise InputError(f"column {column!r} of {source} is empty in row {row} (counted from 0); fill or remove it.")
+        raise InputError(
+            f"column {column!r} of {source} is empty in row {row} (counted from 0); fill or remove it."
+        )
     texts = [str(value) for value in values]
     if id_column is not None and id_column not in frame.columns:
         raise InputError(f"{source} has no column {id_column!r} for the ids; it has {list(frame.columns)}.")
     name = id_column or next((name for name in ID_COLUMNS if name in frame.columns and name != column), None)
     if name is not None:
-        ids = checks.names(frame[name], "item id")
+        ids = validation.names(frame[name], "item id")
     else:
         unique = kind == "image" and len(set(texts)) == len(texts)
         ids = np.array(texts, dtype=object) if unique else np.arange(len(texts))
-    contents: Contents = HeldContents(texts) if kind == "text" else FileContents([root / text for text in texts])
+    contents: Contents = (
+        HeldContents(texts) if kind == "text" else FileContents([root / text for text in texts])
+    )
     return Items(ids, kind, contents, frame, f"column {column!r} of {source}")
 
 
@@ -259,26 +276,34 @@ def _column(frame: pd.DataFrame, kinds: Sequence[str], column: str | None) -> tu
                 return name, kind
     wanted = " or ".join(f"{kind}s ({', '.join(usual[kind][:4])}, ...)" for kind in kinds)
     raise InputError(
-        f"no column of the table looks like {wanted}; it has {list(frame.columns)}. Name it with column / --column."
+        f"no column of the table looks like {wanted}; it has {list(frame.columns)}. Name it with column / "
+        "--column."
     )
 
 
 def _from_array(array: AnyArray, kinds: Sequence[str]) -> Items:
     if "image" not in kinds:
-        raise InputError("the encoder takes text, but an array of numbers came; give a column or a list of texts.")
+        raise InputError(
+            "the encoder takes text, but an array of numbers came; give a column or a list of texts."
+        )
     if array.ndim not in (3, 4):
         raise InputError(
-            f"an array of images has shape (n, height, width) or (n, height, width, channels), got {array.shape}; "
+            "an array of images has shape (n, height, width) or (n, height, width, channels), got "
+            f"{array.shape}; "
             "if these are features already, pass encoder='none'."
         )
-    return Items(np.arange(len(array)), "image", HeldContents(array), source=f"an array of shape {array.shape}")
+    return Items(
+        np.arange(len(array)), "image", HeldContents(array), source=f"an array of shape {array.shape}"
+    )
 
 
 def _from_list(values: list[Any], kinds: Sequence[str], root: Path) -> Items:
     """Paths, texts, arrays or Pillow images."""
     if all(isinstance(value, str | os.PathLike) for value in values):
         if kinds[0] == "text":
-            return Items(np.arange(len(values)), "text", HeldContents([str(v) for v in values]), source="a list")
+            return Items(
+                np.arange(len(values)), "text", HeldContents([str(v) for v in values]), source="a list"
+            )
         names = [os.fspath(value) for value in values]
         ids = np.array(names, dtype=object) if len(set(names)) == len(names) else np.arange(len(names))
         return Items(ids, "image", FileContents([root / name for name in names]), source="a list of paths")
@@ -309,21 +334,25 @@ def _features(source: Any, item_ids: Any, column: str | None, id_column: str | N
         if name is not None:
             if name not in frame.columns:
                 raise InputError(f"the table has no column {name!r}; it has {list(frame.columns)}.")
-            found = checks.names(frame[name], "item id")
+            found = validation.names(frame[name], "item id")
         source = feature_columns(frame, column, name)
     try:
-        X = checks.features(np.asarray(source, dtype=np.float32))
+        X = validation.features(np.asarray(source, dtype=np.float32))
     except (TypeError, ValueError) as error:
         raise InputError(f"encoder 'none' takes a table of numbers (n, d): {error}") from error
     ids = item_ids if item_ids is not None else found if found is not None else np.arange(len(X))
-    return Items(checks.item_ids(ids, len(X)), "features", HeldContents(X), frame, f"features of shape {X.shape}")
+    return Items(
+        validation.item_ids(ids, len(X)), "features", HeldContents(X), frame, f"features of shape {X.shape}"
+    )
 
 
 def feature_columns(frame: pd.DataFrame, column: str | None, id_column: str | None) -> AnyArray:
     """(n, d) numbers: one column of vectors, or every column of numbers but the ids."""
     names = [name for name in frame.columns if name != id_column]
     vectors = (
-        [column] if column is not None else [n for n in names if frame[n].dtype == object and _is_vector(frame[n])]
+        [column]
+        if column is not None
+        else [n for n in names if frame[n].dtype == object and _is_vector(frame[n])]
     )
     if len(vectors) == 1:
         if vectors[0] not in frame.columns:
@@ -331,7 +360,9 @@ def feature_columns(frame: pd.DataFrame, column: str | None, id_column: str | No
         return np.stack([np.asarray(vector, dtype=np.float32) for vector in frame[vectors[0]]])
     numbers = [name for name in names if pd.api.types.is_numeric_dtype(frame[name])]
     if not numbers or vectors:
-        raise InputError(f"which columns are the features? The table has {list(frame.columns)}; name a vector column.")
+        raise InputError(
+            f"which columns are the features? The table has {list(frame.columns)}; name a vector column."
+        )
     return frame[numbers].to_numpy(dtype=np.float32)
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from softspread.data import AnyArray, BoolArray, IntArray
+from softspread._common.types import AnyArray, BoolArray, IntArray
 from softspread.embedding.images import Pixels, Preparation, Resizer, UnreadableImage, prepare
 from softspread.embedding.inputs import DIGEST_BYTES, Content, Items, digest, stamp_bytes
 
@@ -94,7 +94,9 @@ def load_batches(
 def in_order(
     work: Callable[[Batch], Outcome], batches: Iterator[Batch], at_once: int
 ) -> Iterator[tuple[Batch, Outcome]]:
-    """Each batch with what ``work`` makes of it, in order; up to ``at_once`` are worked on at the same time."""
+    """Each batch with what ``work`` makes of it, in order; up to ``at_once`` are worked on at the same
+    time.
+    """
     if at_once == 1:
         for batch in batches:
             yield batch, work(batch)

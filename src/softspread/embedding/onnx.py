@@ -2,8 +2,8 @@
 
     pixels -> (b, 3, height, width) or (b, height, width, 3) -> graph -> features (b, d)
 
-Preparation comes from ``preprocessor_config.json`` beside the file or one folder up (as exporters put it); without it
-the size is the graph's and mean and std are ImageNet's.
+Preparation comes from ``preprocessor_config.json`` beside the file or one folder up (as exporters put it);
+without it the size is the graph's and mean and std are ImageNet's.
 """
 
 from contextlib import AbstractContextManager, nullcontext
@@ -14,14 +14,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softspread.data import AnyArray
+from softspread._common.threads import count_threads
+from softspread._common.types import AnyArray
 from softspread.embedding.encoders import MOST_AT_ONCE, fingerprint_files
-from softspread.embedding.images import IMAGENET_MEAN, IMAGENET_STD, Pixels, Preparation, Resizer, read_preparation
+from softspread.embedding.images import (
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    Pixels,
+    Preparation,
+    Resizer,
+    read_preparation,
+)
 from softspread.errors import InputError, MissingExtraError
-from softspread.parallel import count_threads
 
 DEFAULT_SIZE = 224  # of a graph that leaves height and width open
-USUAL_OUTPUTS = ("image_embeds", "embeddings", "features", "pooler_output")  # preferred where there are several
+USUAL_OUTPUTS = (
+    "image_embeds",
+    "embeddings",
+    "features",
+    "pooler_output",
+)  # preferred where there are several
 _TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(uint8)": np.uint8}
 
 
@@ -121,12 +133,18 @@ def _open_session(path: Path, n_threads: int) -> Any:
     except ImportError as error:
         raise MissingExtraError("ONNX models need onnxruntime: pip install 'softspread[onnx]'.") from error
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = n_threads  # batches side by side rather than threads that wait for each other
+    options.intra_op_num_threads = (
+        n_threads  # batches side by side rather than threads that wait for each other
+    )
     options.log_severity_level = 3  # errors only; they arrive as exceptions too
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=onnxruntime.get_available_providers())
+        return onnxruntime.InferenceSession(
+            str(path), options, providers=onnxruntime.get_available_providers()
+        )
     except Exception as error:  # onnxruntime's own kinds of exceptions share no other base
-        raise InputError(f"cannot load {path} as an ONNX model: {str(error).strip().splitlines()[0]}") from error
+        raise InputError(
+            f"cannot load {path} as an ONNX model: {str(error).strip().splitlines()[0]}"
+        ) from error
 
 
 def _choose_output(outputs: Any) -> str:

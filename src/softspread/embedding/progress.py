@@ -12,7 +12,14 @@ def items_bar(text: str, total: int, show: bool) -> Iterator[Callable[[int], Non
         yield lambda n_items: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
     from rich.text import Text
 
     class Speed(ProgressColumn):
@@ -20,7 +27,9 @@ def items_bar(text: str, total: int, show: bool) -> Iterator[Callable[[int], Non
 
         def render(self, task: Any) -> Text:
             speed = task.finished_speed or task.speed
-            return Text("" if speed is None else f"{speed:,.0f} items/s" if speed >= 10 else f"{speed:.1f} items/s")
+            return Text(
+                "" if speed is None else f"{speed:,.0f} items/s" if speed >= 10 else f"{speed:.1f} items/s"
+            )
 
     columns = (
         TextColumn("{task.description:<12}"),

@@ -2,12 +2,16 @@
 
     fit(F (n, d)) -> X (n, dim);   transform(new F) -> X of new items, also after saving and loading
 
-Each fitted reducer is a set of arrays, so it is saved without pickle and answers after loading exactly as before:
+Each fitted reducer is a set of arrays, so it is saved without pickle and answers after loading exactly as
+before:
 
 * PCA:     (f - mean) components^T
-* UMAP:    fitted by umap-learn; a new item gets the mean of its nearest items' places, weighted by UMAP's memberships
-           w_j = exp(-(d_j - d_1) / s), s with sum_j w_j = log2 k; umap-learn's own transform starts much like this
-* Isomap:  geodesic distances g from the new item through its neighbours; -(g^2 centred)/2 projected on the eigenvectors
+* UMAP:    fitted by umap-learn; a new item gets the mean of its nearest items' places, weighted by UMAP's
+memberships
+           w_j = exp(-(d_j - d_1) / s), s with sum_j w_j = log2 k; umap-learn's own transform starts much like
+           this
+* Isomap:  geodesic distances g from the new item through its neighbours; -(g^2 centred)/2 projected on the
+eigenvectors
 """
 
 import warnings
@@ -21,8 +25,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 from scipy.sparse.linalg import eigsh
 
-from softspread import checks
-from softspread.data import AnyArray, FloatArray, IntArray
+from softspread._common import validation
+from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.errors import InputError, MissingExtraError, StoreError
 
 Features = NDArray[np.float32]
@@ -171,12 +175,12 @@ def fit_reducer(F: Features, reduce: str, dim: int, seed: int) -> tuple[Reducer,
     F : (n, d) features
     reduce : "umap", "pca", "isomap", "none", or "auto": UMAP up to 500,000 items, PCA beyond
     """
-    checks.choice("reduce", reduce, (*REDUCERS, "auto"))
+    validation.choice("reduce", reduce, (*REDUCERS, "auto"))
     n, d = F.shape
     chosen = reduce if reduce != "auto" else ("umap" if n <= AUTO_UMAP_ITEMS else "pca")
     if chosen == "none":
         return NoReducer(d), F
-    dim = checks.count("dim", dim, 1)
+    dim = validation.count("dim", dim, 1)
     if chosen == "pca":
         return _fit_pca(F, dim, seed)
     if n < dim + 2:
@@ -198,21 +202,28 @@ def reducer_from(name: str, facts: Mapping[str, Any], arrays: Mapping[str, AnyAr
             parts = (arrays["edges.data"], arrays["edges.indices"], arrays["edges.indptr"])
             edges = csr_array(parts, shape=(n, n))
             return IsomapReducer(
-                arrays["features"], edges, arrays["row_means"], arrays["directions"], int(facts["n_neighbors"])
+                arrays["features"],
+                edges,
+                arrays["row_means"],
+                arrays["directions"],
+                int(facts["n_neighbors"]),
             )
     except KeyError as error:
         raise StoreError(f"the saved reducer {name!r} lacks {error}; embed again.") from error
-    raise StoreError(f"the saved reducer {name!r} is unknown to this version; known are {', '.join(REDUCERS)}.")
+    raise StoreError(
+        f"the saved reducer {name!r} is unknown to this version; known are {', '.join(REDUCERS)}."
+    )
 
 
-# ------------------------------------------------------------------------------------------------------------------ fit
+# -------------------------------------------------------------------------------------------------------- fit
 def _fit_pca(F: Features, dim: int, seed: int) -> tuple[Reducer, Features]:
     from sklearn.decomposition import PCA
 
     largest = min(F.shape)
     if dim > largest:
         raise InputError(
-            f"PCA of {F.shape[0]} items with {F.shape[1]} features has at most {largest} dimensions, got dim={dim}."
+            f"PCA of {F.shape[0]} items with {F.shape[1]} features has at most {largest} dimensions, got "
+            f"dim={dim}."
         )
     pca = PCA(dim, svd_solver="randomized" if dim < largest else "full", random_state=seed).fit(F)
     reducer = PcaReducer(
@@ -234,12 +245,18 @@ def _fit_umap(F: Features, dim: int, seed: int) -> tuple[Reducer, Features]:
         ) from error
     k = min(UMAP_NEIGHBORS, len(F) - 1)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a seed means one thread, and how it copes with several components
-        fitted = umap.UMAP(n_neighbors=k, min_dist=UMAP_MIN_DIST, n_components=dim, random_state=seed, n_jobs=1).fit(F)
+        warnings.simplefilter(
+            "ignore"
+        )  # that a seed means one thread, and how it copes with several components
+        fitted = umap.UMAP(
+            n_neighbors=k, min_dist=UMAP_MIN_DIST, n_components=dim, random_state=seed, n_jobs=1
+        ).fit(F)
     places = np.asarray(fitted.embedding_, dtype=np.float32)
     lost = np.flatnonzero(~np.isfinite(places).all(axis=1))
     if len(lost):
-        raise InputError(f"UMAP found no place for {len(lost)} items, the first in row {lost[0]}; try reduce='pca'.")
+        raise InputError(
+            f"UMAP found no place for {len(lost)} items, the first in row {lost[0]}; try reduce='pca'."
+        )
     return UmapReducer(F, places, k), places
 
 
@@ -247,7 +264,8 @@ def _fit_isomap(F: Features, dim: int) -> tuple[Reducer, Features]:
     n = len(F)
     if n > ISOMAP_ITEMS:
         raise InputError(
-            f"Isomap keeps distances between all items, so it takes up to {ISOMAP_ITEMS} of them, got {n}; use 'umap'."
+            f"Isomap keeps distances between all items, so it takes up to {ISOMAP_ITEMS} of them, got {n}; "
+            "use 'umap'."
         )
     k = min(ISOMAP_NEIGHBORS, n - 1)
     edges = _joined(F, _neighbor_edges(F, k))
@@ -261,7 +279,9 @@ def _fit_isomap(F: Features, dim: int) -> tuple[Reducer, Features]:
     values, vectors = eigsh(kernel, k=dim, which="LA", v0=np.full(n, n**-0.5) + np.linspace(0, 1e-3, n))
     order = np.argsort(values)[::-1]
     values, vectors = np.maximum(values[order], 0.0), vectors[:, order]
-    vectors *= np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(dim)])  # the sign is arbitrary: fix it
+    vectors *= np.sign(
+        vectors[np.abs(vectors).argmax(axis=0), np.arange(dim)]
+    )  # the sign is arbitrary: fix it
     roots = np.sqrt(values)
     directions = np.divide(vectors, roots, out=np.zeros_like(vectors), where=roots > 0)
     places = np.asarray(vectors * roots, dtype=np.float32)
@@ -273,7 +293,9 @@ def _neighbor_edges(F: Features, k: int) -> csr_array:
     n = len(F)
     indices, distances = nearest(F, F, k + 1)
     others = indices != np.arange(n)[:, None]
-    others &= np.cumsum(others, axis=1) <= k  # where an item is not in its own list, one neighbour is too many
+    others &= (
+        np.cumsum(others, axis=1) <= k
+    )  # where an item is not in its own list, one neighbour is too many
     rows = np.repeat(np.arange(n), others.sum(axis=1))
     lengths = np.maximum(distances[others], np.finfo(np.float64).tiny)  # a stored zero would be no edge
     edges = csr_array((lengths, (rows, indices[others])), shape=(n, n))
@@ -297,7 +319,7 @@ def _joined(F: Features, edges: csr_array) -> csr_array:
     return edges.maximum(ties.maximum(ties.T)).tocsr()
 
 
-# ----------------------------------------------------------------------------------------------------------- new items
+# -------------------------------------------------------------------------------------------------- new items
 def nearest(fitted: AnyArray, new: AnyArray, k: int) -> tuple[IntArray, FloatArray]:
     """(m, k) rows and distances of the nearest fitted items, nearest first, exact."""
     squared_norms = np.einsum("ij,ij->i", fitted, fitted, dtype=np.float64)
@@ -308,7 +330,9 @@ def nearest(fitted: AnyArray, new: AnyArray, k: int) -> tuple[IntArray, FloatArr
         block = new[start : start + step]
         rough = squared_norms - 2.0 * (block @ fitted.T)
         near = np.argpartition(rough, min(k + SPARE, len(fitted)) - 1, axis=1)[:, : k + SPARE]
-        exact = np.sqrt(np.square(fitted[near].astype(np.float64) - block[:, None]).sum(axis=2))  # no cancellation
+        exact = np.sqrt(
+            np.square(fitted[near].astype(np.float64) - block[:, None]).sum(axis=2)
+        )  # no cancellation
         order = np.lexsort((near, exact), axis=1)[:, :k]
         indices[start : start + step] = np.take_along_axis(near, order, axis=1)
         distances[start : start + step] = np.take_along_axis(exact, order, axis=1)
@@ -316,7 +340,9 @@ def nearest(fitted: AnyArray, new: AnyArray, k: int) -> tuple[IntArray, FloatArr
 
 
 def memberships(distances: FloatArray) -> FloatArray:
-    """(m, k) weights with sum 1, by UMAP's fuzzy memberships; an item on top of fitted ones gets their mean place."""
+    """(m, k) weights with sum 1, by UMAP's fuzzy memberships; an item on top of fitted ones gets their mean
+    place.
+    """
     k = distances.shape[1]
     beyond = distances - distances[:, :1]
     low, high = np.zeros(len(distances)), np.full(len(distances), np.inf)
@@ -335,7 +361,7 @@ def memberships(distances: FloatArray) -> FloatArray:
 
 
 def _checked(F: AnyArray, n_features: int) -> Features:
-    checked = np.asarray(checks.features(F), dtype=np.float32)
+    checked = np.asarray(validation.features(F), dtype=np.float32)
     if checked.shape[1] != n_features:
         raise InputError(f"the reducer was fitted on {n_features} features, got {checked.shape[1]}.")
     return checked

@@ -16,13 +16,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from softspread import checks
-from softspread.archive import read_archive, write_archive
-from softspread.data import AnyArray
+from softspread._common import validation
+from softspread._common.archive import read_archive, write_archive
+from softspread._common.atomic import replaced_file
+from softspread._common.types import AnyArray
 from softspread.embedding.loader import Skipped
 from softspread.embedding.reducers import Reducer, reducer_from
 from softspread.errors import InputError, StoreError
-from softspread.files.atomic import replaced_file
 
 FORMAT_VERSION = 1
 METADATA_KEY = b"softspread"
@@ -55,7 +55,9 @@ class Embedding:
     def transform(self, features: Any) -> NDArray[np.float32]:
         """(m, n_features) features of new items, by the same encoder, to (m, d)."""
         if self.reducer is None:
-            raise InputError("the fitted reducer was not saved with this embedding; embed again and keep both files.")
+            raise InputError(
+                "the fitted reducer was not saved with this embedding; embed again and keep both files."
+            )
         return self.reducer.transform(features)
 
     def to_frame(self) -> pd.DataFrame:
@@ -63,7 +65,9 @@ class Embedding:
         return pd.DataFrame({"item": self.item_ids, "x": list(self.X)})
 
     def save(self, path: str | Path) -> None:
-        """Write ``path`` (Parquet) and, beside it, the fitted reducer; each file appears whole or not at all."""
+        """Write ``path`` (Parquet) and, beside it, the fitted reducer; each file appears whole or not at
+        all.
+        """
         target = Path(path)
         if target.suffix != ".parquet":
             raise InputError(f"an embedding is saved as .parquet, got {target.name!r}.")
@@ -72,7 +76,9 @@ class Embedding:
         if self.reducer is not None:
             header = {"name": self.reducer.name, "facts": self.reducer.facts(), "embedding": mark}
             write_archive(beside, "reducer", FORMAT_VERSION, header, self.reducer.arrays())
-        write_vectors(target, self.item_ids, self.X, {"version": FORMAT_VERSION, "embedding": mark, **self.how})
+        write_vectors(
+            target, self.item_ids, self.X, {"version": FORMAT_VERSION, "embedding": mark, **self.how}
+        )
         if self.reducer is None:
             with suppress(OSError):  # of an embedding that stood here before
                 beside.unlink()
@@ -112,7 +118,9 @@ def write_parquet(path: Path, columns: Mapping[str, Any], how: Mapping[str, Any]
 
     try:
         arrays = {
-            name: pa.array(values.tolist()) if isinstance(values, np.ndarray) and values.dtype == object else values
+            name: pa.array(values.tolist())
+            if isinstance(values, np.ndarray) and values.dtype == object
+            else values
             for name, values in columns.items()
         }
         table = pa.table(arrays)
@@ -133,12 +141,16 @@ def read_vectors(path: Path) -> tuple[AnyArray, NDArray[np.float32], dict[str, A
     try:
         table = pq.read_table(path)
         how = json.loads((table.schema.metadata or {}).get(METADATA_KEY, b"{}"))
-        ids = checks.names(table["item"].to_pandas(), "item id")
+        ids = validation.names(table["item"].to_pandas(), "item id")
         column = table["x"].combine_chunks()
         width = column.type.list_size
-        X = np.asarray(column.flatten().to_numpy(zero_copy_only=False), dtype=np.float32).reshape(len(ids), width)
+        X = np.asarray(column.flatten().to_numpy(zero_copy_only=False), dtype=np.float32).reshape(
+            len(ids), width
+        )
     except (OSError, ValueError, KeyError, AttributeError, pa.ArrowException) as error:
-        raise StoreError(f"cannot read {path} as an embedding with the columns item and x ({error}).") from error
+        raise StoreError(
+            f"cannot read {path} as an embedding with the columns item and x ({error})."
+        ) from error
     return ids, X, how
 
 

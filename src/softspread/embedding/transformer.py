@@ -1,7 +1,9 @@
-"""Hugging Face models by torch and transformers: CLIP, ViT, ResNet, DINOv2, sentence encoders and their relatives.
+"""Hugging Face models by torch and transformers: CLIP, ViT, ResNet, DINOv2, sentence encoders and their
+relatives.
 
     pixels -> model -> projected features (CLIP) | class token | mean over tokens or over the image
-    text   -> model -> projected features (CLIP) | mean over tokens, scaled to length 1 where the model says so
+    text   -> model -> projected features (CLIP) | mean over tokens, scaled to length 1 where the model says
+    so
 
 Always from a folder on this machine, in evaluation mode, without gradients.
 """
@@ -22,11 +24,23 @@ from softspread.embedding.encoders import MOST_AT_ONCE, fingerprint_files
 from softspread.embedding.images import BICUBIC, Pixels, Preparation, read_preparation
 from softspread.errors import InputError, MissingExtraError
 
-UNUSED = ("pooler.", "position_ids", "classifier.", "mask_token")  # parts that our features do not pass through
+UNUSED = (
+    "pooler.",
+    "position_ids",
+    "classifier.",
+    "mask_token",
+)  # parts that our features do not pass through
 ENDLESS = 100_000  # tokenizers without a limit report a huge one
 DEFAULT_TOKENS = 512
 TOKENIZERS = (
-    *("tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model"),
+    *(
+        "tokenizer.json",
+        "vocab.json",
+        "vocab.txt",
+        "spiece.model",
+        "sentencepiece.bpe.model",
+        "tokenizer.model",
+    ),
 )
 SMALLEST_NORM = 1e-12  # of a vector that is divided by its length
 
@@ -55,7 +69,9 @@ class TransformerEncoder:
         if self.preparation is not None:
             both = self.preparation.factor_and_shift()
             self._factor, self._shift = (torch.from_numpy(values).to(self.device) for values in both)
-        self._own = threading.local()  # of each thread: a large array for batch after batch, as fresh memory is slow
+        self._own = (
+            threading.local()
+        )  # of each thread: a large array for batch after batch, as fresh memory is slow
         self._tokenizing = threading.Lock()
 
     @property
@@ -73,8 +89,8 @@ class TransformerEncoder:
     def running(self, n_threads: int) -> Iterator[int]:
         """On a processor: batches side by side, each on its own thread.
 
-        Threads that share one batch wait for each other busily and take time from those that decode images. torch
-        has one number of threads for the whole process: it is set for the run and put back after it.
+        Threads that share one batch wait for each other busily and take time from those that decode images.
+        torch has one number of threads for the whole process: it is set for the run and put back after it.
         """
         if self.device != "cpu":
             yield 1
@@ -88,7 +104,9 @@ class TransformerEncoder:
             self._torch.set_num_threads(before)
 
     def resize(self, image: Pixels, height: int, width: int, resample: int) -> Pixels:
-        """Resize as Pillow does, to within a shade (three in pure noise), in less time where the processor allows."""
+        """Resize as Pillow does, to within a shade (three in pure noise), in less time where the processor
+        allows.
+        """
         torch = self._torch
         mode = "bicubic" if resample == BICUBIC else "bilinear"
         with torch.inference_mode():
@@ -130,8 +148,12 @@ class TransformerEncoder:
             if self._tokenizer is None:
                 self._tokenizer = _load_tokenizer(self.folder)
             limit = min(self._tokenizer.model_max_length, self._longest_text())
-            fill = "max_length" if self._model.config.model_type.startswith("siglip") else True  # as it was trained
-            return self._tokenizer(texts, padding=fill, truncation=True, max_length=limit, return_tensors="pt")
+            fill = (
+                "max_length" if self._model.config.model_type.startswith("siglip") else True
+            )  # as it was trained
+            return self._tokenizer(
+                texts, padding=fill, truncation=True, max_length=limit, return_tensors="pt"
+            )
 
     def facts(self) -> dict[str, Any]:
         return {
@@ -151,7 +173,9 @@ class TransformerEncoder:
         if room is None or room.shape[1:] != pixels.shape[1:] or len(room) < len(pixels):
             room = self._own.room = self._torch.empty(pixels.shape, dtype=self._torch.float32)
         values = room[: len(pixels)]
-        for image, row in zip(pixels, values, strict=True):  # one at a time stays within the processor's cache
+        for image, row in zip(
+            pixels, values, strict=True
+        ):  # one at a time stays within the processor's cache
             self._torch.mul(image, self._factor, out=row)
             row.sub_(self._shift)
         return values
@@ -183,7 +207,9 @@ def choose_device(device: str) -> str:
     try:
         kind = torch.device(device).type
     except RuntimeError as error:
-        raise InputError(f"device {device!r} is unknown; use 'auto', 'cpu', 'cuda', 'cuda:1' or 'mps'.") from error
+        raise InputError(
+            f"device {device!r} is unknown; use 'auto', 'cpu', 'cuda', 'cuda:1' or 'mps'."
+        ) from error
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if not there.get(kind, False):
         raise InputError(f"device {device!r} is not available on this machine; use 'auto' or 'cpu'.")
@@ -194,7 +220,9 @@ def choose_precision(half: bool | None, device: str) -> bool:
     """Half precision or not: slower or unsafe anywhere but on CUDA."""
     on_cuda = device.startswith("cuda")
     if half and not on_cuda:
-        raise InputError(f"half precision is for CUDA, but the device is {device!r}; leave --half (half=True) out.")
+        raise InputError(
+            f"half precision is for CUDA, but the device is {device!r}; leave --half (half=True) out."
+        )
     return on_cuda if half is None else half
 
 
@@ -216,12 +244,15 @@ def _load_model(folder: Path, name: str) -> Any:
     logging: Any = module  # its functions carry no types
     loud = logging.get_verbosity()
     bars = logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()  # it would list the unused head of a classifier; what matters is checked below
+    # it would list the unused head of a classifier; what matters is checked below
+    logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model, report = AutoModel.from_pretrained(str(folder), local_files_only=True, output_loading_info=True)
+            model, report = AutoModel.from_pretrained(
+                str(folder), local_files_only=True, output_loading_info=True
+            )
     except Exception as error:  # damaged weights raise kinds of their own that share no other base
         raise InputError(
             f"cannot load the model {name!r} from {folder}: {str(error).strip().splitlines()[0]}"
@@ -233,7 +264,8 @@ def _load_model(folder: Path, name: str) -> Any:
     missing = [part for part in report["missing_keys"] if not any(word in part for word in UNUSED)]
     if missing:
         raise InputError(
-            f"the weights in {folder} lack {len(missing)} parts of the model, such as {sorted(missing)[0]!r}; "
+            f"the weights in {folder} lack {len(missing)} parts of the model, such as "
+            f"{sorted(missing)[0]!r}; "
             "its features would be noise. Fetch the model again."
         )
     return model
@@ -248,7 +280,8 @@ def _load_tokenizer(folder: Path) -> Any:
         return AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
     except (OSError, ValueError, KeyError, ImportError, TypeError) as error:
         raise InputError(
-            f"{folder} has no usable tokenizer ({str(error).strip().splitlines()[0]}); fetch tokenizer.json too."
+            f"{folder} has no usable tokenizer ({str(error).strip().splitlines()[0]}); fetch tokenizer.json "
+            "too."
         ) from error
 
 
@@ -269,7 +302,9 @@ def _sentence_settings(folder: Path) -> tuple[str, bool]:
     pooling = _read_json(folder / "1_Pooling" / "config.json")
     modules = _read_json(folder / "modules.json")
     by_class_token = isinstance(pooling, dict) and bool(pooling.get("pooling_mode_cls_token"))
-    scaled = not isinstance(modules, list) or any("Normalize" in str(module.get("type")) for module in modules)
+    scaled = not isinstance(modules, list) or any(
+        "Normalize" in str(module.get("type")) for module in modules
+    )
     return "cls" if by_class_token else "mean", scaled
 
 

@@ -1,6 +1,7 @@
 """A prior from the names of the classes alone: how well each image fits a sentence about each class.
 
-    p[i, c] = softmax over c of  t cos(image_i, text_c),   text_c of "an image of a {class}",  t the model's temperature
+    p[i, c] = softmax over c of  t cos(image_i, text_c),   text_c of "an image of a {class}",  t the model's
+    temperature
 
 The paper's zero-shot baseline, and by ``prior=`` pseudo-votes for the estimator.
 """
@@ -13,8 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from softspread import checks
-from softspread.data import AnyArray, FloatArray
+from softspread._common import validation
+from softspread._common.types import AnyArray, FloatArray
 from softspread.embedding.embed import BATCH_SIZE, EncodedItems, EncodingOptions, encode, unit_length
 from softspread.embedding.encoders import Encoder
 from softspread.errors import InputError
@@ -63,9 +64,11 @@ def zero_shot(
 
     Parameters
     ----------
-    source, column, id_column, root : the images, as in :func:`~softspread.embedding.embed.embed`, in the same order
+    source, column, id_column, root : the images, as in :func:`~softspread.embedding.embed.embed`, in the same
+    order
     classes : (n_classes,) names, in the order of the estimator's classes
-    template : a sentence with {class} in it, a name of one ("default", "emnist-digits", "mtsd"), or several sentences,
+    template : a sentence with {class} in it, a name of one ("default", "emnist-digits", "mtsd"), or several
+    sentences,
         whose directions are averaged
     encoder : a model of images and text: "clip", its like by name, or a folder
     batch_size, device, half, skip_corrupt, cache, download, n_jobs, verbose : as in
@@ -76,7 +79,7 @@ def zero_shot(
     p : (n, n_classes), rows sum to 1
     """
     options = EncodingOptions(
-        batch_size=checks.count("batch_size", batch_size, 1),
+        batch_size=validation.count("batch_size", batch_size, 1),
         device=device,
         half=half,
         skip_corrupt=skip_corrupt,
@@ -90,14 +93,18 @@ def zero_shot(
     return zero_shot_of(encoded, classes, template).p
 
 
-def zero_shot_of(encoded: EncodedItems, classes: Sequence[Any], template: str | Sequence[str] = "default") -> ZeroShot:
+def zero_shot_of(
+    encoded: EncodedItems, classes: Sequence[Any], template: str | Sequence[str] = "default"
+) -> ZeroShot:
     """The same from features that are there already."""
     if encoded.items.kind != "image":
         raise InputError("zero-shot needs images; got text or features.")
-    names = checks.class_names(classes)
+    names = validation.class_names(classes)
     temperature = temperature_of(encoded.encoder)
     texts = prompts(classes, template)
-    directions = unit_length(np.stack([unit_length(encoded.encoder.encode_texts(row)).mean(axis=0) for row in texts]))
+    directions = unit_length(
+        np.stack([unit_length(encoded.encoder.encode_texts(row)).mean(axis=0) for row in texts])
+    )
     scores = temperature * (unit_length(encoded.F).astype(np.float64) @ directions.T.astype(np.float64))
     p = np.exp(scores - scores.max(axis=1, keepdims=True))
     return ZeroShot(encoded.ids, names, np.asarray(p / p.sum(axis=1, keepdims=True)))
@@ -117,8 +124,12 @@ def prompts(classes: Sequence[Any], template: str | Sequence[str]) -> list[list[
     sentences = [TEMPLATES.get(sentence, sentence) for sentence in given]
     for sentence in sentences:
         if PLACE not in sentence:
-            raise InputError(f"a template must hold {PLACE}, or be one of {', '.join(TEMPLATES)}, got {sentence!r}.")
-    names = checks.class_names(classes)
+            raise InputError(
+                f"a template must hold {PLACE}, or be one of {', '.join(TEMPLATES)}, got {sentence!r}."
+            )
+    names = validation.class_names(classes)
     if len(names) < 2 or not sentences:
-        raise InputError(f"zero-shot needs at least 2 classes and a template, got {len(names)} and {len(sentences)}.")
+        raise InputError(
+            f"zero-shot needs at least 2 classes and a template, got {len(names)} and {len(sentences)}."
+        )
     return [[sentence.replace(PLACE, str(name)) for sentence in sentences] for name in names]

@@ -2,8 +2,8 @@
 
     X (n, d)  ->  Neighbors: indices (n, k), squared distances (n, k), measured recall
 
-Every search drops the item itself by its number, not by its position: where points coincide, position 0 may be anyone.
-Distances are always recomputed in double precision from X.
+Every search drops the item itself by its number, not by its position: where points coincide, position 0 may
+be anyone. Distances are always recomputed in double precision from X.
 """
 
 import warnings
@@ -14,9 +14,9 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from softspread import _kernels
-from softspread.data import AnyArray, FloatArray, IntArray, Neighbors
+from softspread._common.threads import Workers, progress_bar
+from softspread._common.types import AnyArray, FloatArray, IntArray, Neighbors
 from softspread.errors import InputError, MissingExtraError, SoftspreadWarning
-from softspread.parallel import Workers, progress_bar
 
 TREE_DIMENSIONS = 32  # beyond, a kd-tree visits nearly every leaf and blocked products win
 EXACT_ITEMS = 50_000  # up to here the exact search is fast enough to be the default
@@ -27,11 +27,11 @@ TUNING_SAMPLE = 256
 RECALL_SAMPLE = 512
 TRAINING_POINTS = 200_000  # short training: cells need not be perfect, only even
 TRAINING_ROUNDS = 8
-TIE = 1e-6  # squared distances that differ by less, as a share, are as good: approximate searches use single precision
+# squared distances that differ by less, as a share, are as good: approximate searches use single precision
+TIE = 1e-6
 PRODUCT_ROWS = 100_000  # rows held in double precision at once by the search through products
-HARMLESS = (
-    1e-9  # rounding of a squared distance, as a share of the mean to the farthest neighbour, that moves no weight
-)
+# rounding of a squared distance, as a share of the mean to the farthest neighbour, that moves no weight
+HARMLESS = 1e-9
 
 Search = Callable[[AnyArray, int, Workers, np.random.Generator, bool], Neighbors]
 
@@ -51,14 +51,18 @@ def search_neighbors(
     return SEARCHES[index](X, n_neighbors, workers, rng, show)
 
 
-def search_exact(X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, show: bool) -> Neighbors:
+def search_exact(
+    X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, show: bool
+) -> Neighbors:
     """A kd-tree in few dimensions, blocked distance products in many."""
     if X.shape[1] <= TREE_DIMENSIONS:
         return search_tree(X, n_neighbors, workers, rng, show)
     return search_brute(X, n_neighbors, workers, rng, show)
 
 
-def search_tree(X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, show: bool) -> Neighbors:
+def search_tree(
+    X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, show: bool
+) -> Neighbors:
     """Exact, by scipy's kd-tree."""
     tree = cKDTree(X)
     n = len(X)
@@ -71,7 +75,9 @@ def search_tree(X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.
     return _finish(X, found, n_neighbors, workers, "tree", 1.0)
 
 
-def search_brute(X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, show: bool) -> Neighbors:
+def search_brute(
+    X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, show: bool
+) -> Neighbors:
     """Exact, by blocked distances over all pairs."""
     n = len(X)
     found = np.empty((n, n_neighbors + 1), dtype=np.int64)
@@ -82,8 +88,12 @@ def search_brute(X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random
     return _finish(X, found, n_neighbors, workers, "brute", 1.0)
 
 
-def search_faiss(X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, show: bool) -> Neighbors:
-    """Approximate, by an inverted file; probed cells are tuned on one sample, recall is measured on another."""
+def search_faiss(
+    X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, show: bool
+) -> Neighbors:
+    """Approximate, by an inverted file; probed cells are tuned on one sample, recall is measured on
+    another.
+    """
     import faiss
 
     centred = _centred_singles(X)
@@ -157,14 +167,18 @@ def leaf_order(X: AnyArray) -> IntArray:
     return np.asarray(cKDTree(X, balanced_tree=True, compact_nodes=False).indices, dtype=np.int64)
 
 
-def nearest_items(X: AnyArray, queries: AnyArray, n_neighbors: int, workers: Workers) -> tuple[IntArray, FloatArray]:
+def nearest_items(
+    X: AnyArray, queries: AnyArray, n_neighbors: int, workers: Workers
+) -> tuple[IntArray, FloatArray]:
     """The nearest rows of X to each query, exactly: numbers and squared distances, (q, k) each."""
     if X.shape[1] <= TREE_DIMENSIONS:
         return _nearest_by_tree(X, queries, n_neighbors, workers)
     return _nearest_by_products(X, queries, n_neighbors, workers)
 
 
-def _nearest_by_tree(X: AnyArray, queries: AnyArray, n_nearest: int, workers: Workers) -> tuple[IntArray, FloatArray]:
+def _nearest_by_tree(
+    X: AnyArray, queries: AnyArray, n_nearest: int, workers: Workers
+) -> tuple[IntArray, FloatArray]:
     _, found = cKDTree(X).query(queries, n_nearest, workers=workers.n_threads)
     indices = np.asarray(found, dtype=np.int64).reshape(len(queries), n_nearest)
     squared = np.empty(indices.shape)
@@ -177,8 +191,8 @@ def _nearest_by_products(
 ) -> tuple[IntArray, FloatArray]:
     """The nearest rows of X by blocks of |x|^2 - 2 x.y + |y|^2, numbers and squared distances.
 
-    Such products lose digits where items lie far from the centre and close to each other; queries for which that could
-    matter are answered again by a tree, which subtracts first.
+    Such products lose digits where items lie far from the centre and close to each other; queries for which
+    that could matter are answered again by a tree, which subtracts first.
     """
     from sklearn.neighbors import NearestNeighbors
 
@@ -187,7 +201,9 @@ def _nearest_by_products(
     parts = []
     for rows in _blocks(len(X), PRODUCT_ROWS):
         k = min(n_nearest, rows.stop - rows.start)
-        search = NearestNeighbors(n_neighbors=k, algorithm="brute", n_jobs=workers.n_threads).fit(X[rows] - centre)
+        search = NearestNeighbors(n_neighbors=k, algorithm="brute", n_jobs=workers.n_threads).fit(
+            X[rows] - centre
+        )
         parts.append(search.kneighbors(moved, return_distance=False) + rows.start)
     found = np.concatenate(parts, axis=1).astype(np.int64, copy=False)
     squared = np.empty(found.shape)
@@ -195,7 +211,9 @@ def _nearest_by_products(
     _kernels.sort_rows(squared, found)
     found, squared = found[:, :n_nearest].copy(), squared[:, :n_nearest].copy()
     farthest = squared[:, -1]
-    rounding = 4 * np.finfo(np.float64).eps * np.sqrt(X.shape[1]) * (np.einsum("ij,ij->i", moved, moved) + farthest)
+    rounding = (
+        4 * np.finfo(np.float64).eps * np.sqrt(X.shape[1]) * (np.einsum("ij,ij->i", moved, moved) + farthest)
+    )
     doubtful = np.flatnonzero(rounding > HARMLESS * farthest.mean())
     if len(doubtful):
         found[doubtful], squared[doubtful] = _nearest_by_tree(X, queries[doubtful], n_nearest, workers)
@@ -237,7 +255,9 @@ def _finish(
 
 
 def _judge(X: AnyArray, found: Neighbors, rows: IntArray, workers: Workers) -> Neighbors:
-    """The same with its recall: the share of neighbours, on a sample of rows, that are as near as the true k-th one."""
+    """The same with its recall: the share of neighbours, on a sample of rows, that are as near as the true
+    k-th one.
+    """
     k = found.indices.shape[1]
     true, squared = _nearest_by_products(X, X[rows], k + 1, workers)
     squared[true == rows[:, None]] = np.inf  # the item itself; absent where many coincide
@@ -245,7 +265,8 @@ def _judge(X: AnyArray, found: Neighbors, rows: IntArray, workers: Workers) -> N
     recall = float((found.squared[rows] <= limit).mean())
     if recall < LOW_RECALL:
         warnings.warn(
-            f"the approximate search ({found.index}) found only {recall:.1%} of the neighbours on a sample of "
+            f"the approximate search ({found.index}) found only {recall:.1%} of the neighbours on a sample "
+            "of "
             f"{len(rows)} items; missing ones may change soft labels a lot. Use index='exact', or reduce the "
             "dimension first.",
             SoftspreadWarning,

@@ -5,11 +5,11 @@ Y/N +- sqrt(ln(2/delta)/2 * sum_j w_j^2 phi_ij^2) / N  +- B        theory: [hoef
 
 import numpy as np
 
-from softspread import checks
-from softspread.data import AnyArray, FloatArray, IntArray
+from softspread._common import validation
+from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.errors import InputError
-from softspread.graph.operator import Graph
-from softspread.intervals.squares import SumsOfSquares
+from softspread.graph.graph import Graph
+from softspread.intervals.vote_sums import SumsOfSquares
 
 LIPSCHITZ_QUANTILE = 0.95  # the steepest edges are mostly noise of single votes
 LIPSCHITZ_EVIDENCE = 1.0  # an end with less than one virtual vote says nothing about a slope
@@ -21,8 +21,9 @@ def hoeffding(
 ) -> tuple[FloatArray, FloatArray]:
     """Hoeffding's interval around mass / evidence, plus the bias bound, theory [hoeffding], [bias bound].
 
-    Holds for any probabilities of the voted items, if they change by at most ``sums.lipschitz`` per unit of distance;
-    with ``lipschitz=0`` it covers only the weighted mean of the voted items' probabilities, not the item's own.
+    Holds for any probabilities of the voted items, if they change by at most ``sums.lipschitz`` per unit of
+    distance; with ``lipschitz=0`` it covers only the weighted mean of the voted items' probabilities, not the
+    item's own.
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ def hoeffding(
     -------
     lower, upper : (n, n_classes) in [0, 1]; all of [0, 1] without evidence
     """
-    level = checks.between_0_and_1("confidence_level", confidence_level)
+    level = validation.between_0_and_1("confidence_level", confidence_level)
     if sums.bias is None:
         raise InputError(
             "a Hoeffding interval needs a Lipschitz constant for its bias bound: pass lipschitz, "
@@ -54,10 +55,10 @@ def hoeffding(
 def estimate_lipschitz(graph: Graph, p: FloatArray, evidence: FloatArray) -> float:
     """How fast soft labels change with distance: a robust high slope over the graph's edges.
 
-    The 0.95 quantile of max_c |p_i - p_j| / |x_i - x_j| over the longer half of the edges whose two ends have received
-    at least one virtual vote each. Short edges are left out because single votes, not the truth, make them steep. This
-    is an estimate, not a bound: smoothing flattens slopes, noise steepens them. A constant known from the problem is
-    better.
+    The 0.95 quantile of max_c |p_i - p_j| / |x_i - x_j| over the longer half of the edges whose two ends have
+    received at least one virtual vote each. Short edges are left out because single votes, not the truth,
+    make them steep. This is an estimate, not a bound: smoothing flattens slopes, noise steepens them. A
+    constant known from the problem is better.
 
     Parameters
     ----------
@@ -71,7 +72,8 @@ def estimate_lipschitz(graph: Graph, p: FloatArray, evidence: FloatArray) -> flo
     """
     if graph.features is None:
         raise InputError(
-            "the Lipschitz constant cannot be estimated: this graph was made from an affinity and has no features. "
+            "the Lipschitz constant cannot be estimated: this graph was made from an affinity and has no "
+            "features. "
             "Pass lipschitz=0 for intervals without bias, or method='wilson'."
         )
     user = graph.order
@@ -82,11 +84,15 @@ def estimate_lipschitz(graph: Graph, p: FloatArray, evidence: FloatArray) -> flo
     starts, ends = starts[once], ends[once]
     X = np.asarray(graph.features)
     distances = _row_norms(X, starts, ends)
-    long_enough = (distances > 0) & (distances >= np.median(distances)) if len(distances) else np.zeros(0, dtype=bool)
+    long_enough = (
+        (distances > 0) & (distances >= np.median(distances)) if len(distances) else np.zeros(0, dtype=bool)
+    )
     if int(long_enough.sum()) < LIPSCHITZ_EDGES:
         raise InputError(
-            f"the Lipschitz constant cannot be estimated: only {int(long_enough.sum())} pairs of neighbours with at "
-            f"least {LIPSCHITZ_EVIDENCE:g} virtual vote each, {LIPSCHITZ_EDGES} are needed. Collect more votes, "
+            f"the Lipschitz constant cannot be estimated: only {int(long_enough.sum())} pairs of neighbours "
+            "with at "
+            f"least {LIPSCHITZ_EVIDENCE:g} virtual vote each, {LIPSCHITZ_EDGES} are needed. Collect more "
+            "votes, "
             "or pass lipschitz."
         )
     starts, ends, distances = starts[long_enough], ends[long_enough], distances[long_enough]

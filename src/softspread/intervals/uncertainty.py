@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from softspread import checks
-from softspread.data import AnyArray, BoolArray, FloatArray
+from softspread._common import validation
+from softspread._common.types import AnyArray, BoolArray, FloatArray
 from softspread.errors import InputError
 
 CLEAR, AMBIGUOUS, TOO_FEW = "clear", "ambiguous", "not enough votes"
@@ -47,8 +47,8 @@ def uncertainty_split(
 
     Returns
     -------
-    Verdict "clear": some lower end reaches ``agreement``; "ambiguous": no upper end does, so more votes would not
-    change it; "not enough votes": the interval leaves both open and is not narrow, or no evidence arrived
+    Verdict "clear": some lower end reaches ``agreement``; "ambiguous": no upper end does, so more votes would
+    not change it; "not enough votes": the interval leaves both open and is not narrow, or no evidence arrived
 
     Examples
     --------
@@ -57,11 +57,12 @@ def uncertainty_split(
     >>> uncertainty_split(p, p - half, p + half, np.array([50.0, 80.0, 2.0])).verdict.tolist()
     ['clear', 'ambiguous', 'not enough votes']
     """
-    agreement = checks.between_0_and_1("agreement", agreement)
-    narrow = checks.not_negative("narrow", narrow)
+    agreement = validation.between_0_and_1("agreement", agreement)
+    narrow = validation.not_negative("narrow", narrow)
     if not p.shape == lower.shape == upper.shape or evidence.shape != p.shape[:1]:
         raise InputError(
-            f"p, lower and upper must have one shape and evidence one entry per item, got {p.shape}, {lower.shape}, "
+            f"p, lower and upper must have one shape and evidence one entry per item, got {p.shape}, "
+            f"{lower.shape}, "
             f"{upper.shape} and {evidence.shape}."
         )
     n_classes = p.shape[1]

@@ -3,14 +3,18 @@
 import numpy as np
 from scipy.special import ndtri
 
-from softspread import checks
-from softspread.data import FloatArray
+from softspread._common import validation
+from softspread._common.types import FloatArray
 
 SNAP = 0.005  # ends this close to 0 or 1 may as well be 0 or 1, where many true probabilities are
 
 
 def wilson(
-    mass: FloatArray, confidence_level: float, n_intervals: int = 1, rounded: bool = False, snapped: bool = True
+    mass: FloatArray,
+    confidence_level: float,
+    n_intervals: int = 1,
+    rounded: bool = False,
+    snapped: bool = True,
 ) -> tuple[FloatArray, FloatArray]:
     """Wilson score interval of each class against the rest, reading mass as votes.
 
@@ -18,7 +22,8 @@ def wilson(
     ----------
     mass : (n, n_classes)
     confidence_level : of each interval, or of ``n_intervals`` together (union bound)
-    rounded : round mass and evidence down to whole votes first, as the paper does; such an interval need not contain
+    rounded : round mass and evidence down to whole votes first, as the paper does; such an interval need not
+    contain
         the soft label itself, and its ends stay where they are
     snapped : move ends near 0 and 1 onto them, see :func:`snap_ends`; False gives the textbook's ends
 
@@ -26,7 +31,7 @@ def wilson(
     -------
     lower, upper : (n, n_classes) in [0, 1]; all of [0, 1] without evidence
     """
-    level = checks.between_0_and_1("confidence_level", confidence_level)
+    level = validation.between_0_and_1("confidence_level", confidence_level)
     z = -float(ndtri((1 - level) / (2 * n_intervals)))
     successes, trials = mass, mass.sum(axis=1, keepdims=True)
     if rounded:
@@ -34,16 +39,21 @@ def wilson(
         successes, trials = np.floor(successes + 1e-6), np.floor(trials + 1e-6)
         successes = np.minimum(successes, trials)
     share = successes / np.where(trials > 0, trials, 1.0)
-    # Numerator and denominator times the number of trials: nothing is divided by evidence, which may be 1e-200.
+    # Numerator and denominator times the number of trials: nothing is divided by evidence, which may be
+    # 1e-200.
     centre = successes + z * z / 2
     half = z * np.sqrt(successes * (1 - share) + z * z / 4)
     scale = trials + z * z
-    lower = np.where(successes > 0, (centre - half) / scale, 0.0)  # exactly 0 and 1 where rounding would miss them
+    lower = np.where(
+        successes > 0, (centre - half) / scale, 0.0
+    )  # exactly 0 and 1 where rounding would miss them
     upper = np.where(successes < trials, (centre + half) / scale, 1.0)
     lower, upper = np.clip(lower, 0.0, share), np.clip(upper, share, 1.0)
     return snap_ends(lower, upper) if snapped and not rounded else (lower, upper)
 
 
 def snap_ends(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Move ends within 0.005 of 0 or 1 onto them: spread mass is hardly ever 0, many true probabilities are."""
+    """Move ends within 0.005 of 0 or 1 onto them: spread mass is hardly ever 0, many true probabilities
+    are.
+    """
     return np.where(lower < SNAP, 0.0, lower), np.where(upper > 1 - SNAP, 1.0, upper)

@@ -6,23 +6,3 @@ accuracy.py   a model of soft labels that tells how often the right class leads
 estimates.py  :func:`estimate_quality` and :func:`held_out_quality`
 stopping.py   :func:`predict_gain`, the rule to stop, and its plot
 """
-
-from softspread.quality.entropy import entropy_bounds, entropy_from_moments, entropy_range, vote_moments
-from softspread.quality.estimates import estimate_quality, held_out_quality
-from softspread.quality.results import FEWEST_REPEATED, Estimate, GainForecast, Quality
-from softspread.quality.stopping import plot_forecast, predict_gain
-
-__all__ = [
-    "FEWEST_REPEATED",
-    "Estimate",
-    "GainForecast",
-    "Quality",
-    "entropy_bounds",
-    "entropy_from_moments",
-    "entropy_range",
-    "estimate_quality",
-    "held_out_quality",
-    "plot_forecast",
-    "predict_gain",
-    "vote_moments",
-]

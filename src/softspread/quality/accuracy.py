@@ -1,13 +1,18 @@
-"""How often the predicted class is the truly most probable one: a model of soft labels, fitted to the votes."""
+"""How often the predicted class is the truly most probable one: a model of soft labels, fitted to the
+votes.
+"""
 
 import numpy as np
 from scipy.special import gammaln
 
-from softspread.data import BoolArray, FloatArray, IntArray
-from softspread.quality.results import FEWEST_REPEATED, Trials
+from softspread._common.types import BoolArray, FloatArray, IntArray
+from softspread.quality.result import FEWEST_REPEATED, Trials
 
-# Shapes of soft labels: how closely they stick to their mean (theta), what the leading class leaves to others (delta)
-SHAPES = tuple((theta, delta) for theta in (2.0, 8.0, 32.0, 128.0) for delta in (0.005, 0.02, 0.07, 0.2, 0.4, 0.6))
+# Shapes of soft labels: how closely they stick to their mean (theta), what the leading class leaves to others
+# (delta)
+SHAPES = tuple(
+    (theta, delta) for theta in (2.0, 8.0, 32.0, 128.0) for delta in (0.005, 0.02, 0.07, 0.2, 0.4, 0.6)
+)
 CONFIDENCE_GROUPS = 3  # accuracy is learned apart for items with low, middle and high top probability
 ITEMS_PER_GROUP = 30
 POSTERIOR_DRAWS = 50
@@ -16,17 +21,21 @@ LEAST_RATE = 1e-6  # a rate of exactly 0 or 1 could never change again
 MOST_TRIALS = 4_000  # for accuracy; more held-out votes would not change the estimate
 
 
-def estimate_accuracy(trials: Trials, repeated: BoolArray, times: FloatArray, rng: np.random.Generator) -> FloatArray:
+def estimate_accuracy(
+    trials: Trials, repeated: BoolArray, times: FloatArray, rng: np.random.Generator
+) -> FloatArray:
     """Share of items whose predicted class is the truly most probable one, for each row of ``times``.
 
-    An item has a leading class and a shape; its soft label is Dirichlet(theta ((1 - delta) e_lead + delta m)), m the
-    class shares. Items with two or more votes fix how common each shape (theta, delta) of a grid is, the judging votes
-    then fix how often the predicted class leads, both by expectation maximisation; draws of the posterior soft label do
-    the rest.
+    An item has a leading class and a shape; its soft label is Dirichlet(theta ((1 - delta) e_lead + delta
+    m)), m the class shares. Items with two or more votes fix how common each shape (theta, delta) of a grid
+    is, the judging votes then fix how often the predicted class leads, both by expectation maximisation;
+    draws of the posterior soft label do the rest.
     """
     if len(trials.p) > MOST_TRIALS:
         keep = np.sort(rng.choice(len(trials.p), MOST_TRIALS, replace=False))
-        trials = Trials(trials.p[keep], trials.judged[keep], trials.weights[keep], trials.item[keep], trials.votes)
+        trials = Trials(
+            trials.p[keep], trials.judged[keep], trials.weights[keep], trials.item[keep], trials.votes
+        )
     n_classes = trials.p.shape[1]
     if n_classes < 2:
         return np.ones(len(times))
@@ -36,13 +45,17 @@ def estimate_accuracy(trials: Trials, repeated: BoolArray, times: FloatArray, rn
         sample = sample[rng.choice(len(sample), MOST_TRIALS, replace=False)]
     likelihood = _likelihoods(trials.judged, marginal)  # (t, shapes, leads)
     rows, top = np.arange(len(trials.p)), trials.p.argmax(axis=1)
-    others = trials.p + marginal  # where the predicted class does not lead, any other may; near misses more often
+    others = (
+        trials.p + marginal
+    )  # where the predicted class does not lead, any other may; near misses more often
     others[rows, top] = 0.0
     if_not = likelihood * (others / others.sum(axis=1, keepdims=True))[:, None, :]
     if_top = likelihood[rows, :, top]
     common = np.tile(_common_shapes(sample, marginal), (2, 1))
     telling = trials.judged.sum(axis=1) >= 2
-    if telling.sum() >= FEWEST_REPEATED:  # wrong predictions sit on ambiguous items: their shapes are learned apart
+    if (
+        telling.sum() >= FEWEST_REPEATED
+    ):  # wrong predictions sit on ambiguous items: their shapes are learned apart
         common = _shapes_by_success(if_top[telling], if_not[telling].sum(axis=2), common[0])
     if_top = if_top * common[0]
     if_not = if_not * common[1][:, None]
@@ -53,11 +66,15 @@ def estimate_accuracy(trials: Trials, repeated: BoolArray, times: FloatArray, rn
     wins = np.zeros((2, len(rows)))
     for _ in range(POSTERIOR_DRAWS):
         wins[0] += _drawn_top(trials.judged, marginal, _draw_columns(if_top, rng), top, rng) == top
-        shape, lead = np.divmod(_draw_columns(if_not.reshape(len(rows), n_shapes * n_classes), rng), n_classes)
+        shape, lead = np.divmod(
+            _draw_columns(if_not.reshape(len(rows), n_shapes * n_classes), rng), n_classes
+        )
         wins[1] += _drawn_top(trials.judged, marginal, shape, lead, rng) == top
     wins /= POSTERIOR_DRAWS
     value = leads * wins[0] + (1 - leads) * wins[1]
-    return np.asarray((counted * value).sum(axis=1) / np.maximum(counted.sum(axis=1), np.finfo(np.float64).tiny))
+    return np.asarray(
+        (counted * value).sum(axis=1) / np.maximum(counted.sum(axis=1), np.finfo(np.float64).tiny)
+    )
 
 
 def _leading(ratio: FloatArray, group: IntArray, counted: FloatArray) -> FloatArray:
@@ -70,7 +87,9 @@ def _leading(ratio: FloatArray, group: IntArray, counted: FloatArray) -> FloatAr
         rate = np.full((len(counted), 1), 0.5)
         for _ in range(EM_STEPS):
             posterior = rate * ratio[mine] / (rate * ratio[mine] + 1 - rate)
-            rate = np.clip((weight * posterior).sum(axis=1, keepdims=True) / total, LEAST_RATE, 1 - LEAST_RATE)
+            rate = np.clip(
+                (weight * posterior).sum(axis=1, keepdims=True) / total, LEAST_RATE, 1 - LEAST_RATE
+            )
         leads[:, mine] = posterior
     return leads
 
@@ -86,7 +105,9 @@ def _common_shapes(votes: FloatArray, marginal: FloatArray) -> FloatArray:
     common = np.full(len(SHAPES), 1 / len(SHAPES))
     for _ in range(EM_STEPS):
         joint = likelihood * common
-        common = (joint / np.maximum(joint.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)).mean(axis=0)
+        common = (joint / np.maximum(joint.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)).mean(
+            axis=0
+        )
     return np.asarray(common)
 
 
@@ -96,13 +117,17 @@ def _shapes_by_success(if_top: FloatArray, if_not: FloatArray, start: FloatArray
     common = np.concatenate([start, start]) / 2
     for _ in range(EM_STEPS):
         joint = both * common
-        common = (joint / np.maximum(joint.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)).mean(axis=0)
+        common = (joint / np.maximum(joint.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)).mean(
+            axis=0
+        )
     parts = np.maximum(common.reshape(2, -1), np.finfo(np.float64).tiny)
     return np.asarray(parts / parts.sum(axis=1, keepdims=True))
 
 
 def _likelihoods(votes: FloatArray, marginal: FloatArray) -> FloatArray:
-    """Dirichlet-multinomial likelihood of the votes, (items, shapes, leading classes), up to a factor per item."""
+    """Dirichlet-multinomial likelihood of the votes, (items, shapes, leading classes), up to a factor per
+    item.
+    """
     size = votes.sum(axis=1)
     logs = np.empty((len(votes), len(SHAPES), votes.shape[1]))
     for number, (theta, delta) in enumerate(SHAPES):

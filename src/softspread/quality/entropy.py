@@ -1,27 +1,34 @@
 """The entropy of soft labels that nobody has seen, from a few votes on each.
 
-    T_v = E sum_c t_c (1 - t_c)^v,   entropy of t = sum_v T_v / v,   T_1 .. T_(r-1) estimated without bias from r votes
+    T_v = E sum_c t_c (1 - t_c)^v,   entropy of t = sum_v T_v / v,   T_1 .. T_(r-1) estimated without bias
+    from r votes
 
-theory: [quality]. T_1 is the noise of one vote. What r votes cannot see (v >= r) is continued by the moments of a Beta
-distribution, made heavier as in real crowds; :func:`entropy_range` holds every continuation that is possible.
+theory: [quality]. T_1 is the noise of one vote. What r votes cannot see (v >= r) is continued by the moments
+of a Beta distribution, made heavier as in real crowds; :func:`entropy_range` holds every continuation that is
+possible.
 """
 
 import numpy as np
 from scipy.special import digamma, entr
 
-from softspread.data import FloatArray
+from softspread._common.types import FloatArray
 
 ENOUGH_ITEMS = 20  # a moment T_v is read off the votes only if this many items have more than v votes
-BETA_FIRST = 0.75  # a of Beta(a, b) where only T_1 is known; real crowds would ask for 0.7 to 0.9, see docs/quality.md
+BETA_FIRST = (
+    0.75  # a of Beta(a, b) where only T_1 is known; real crowds would ask for 0.7 to 0.9, see docs/quality.md
+)
 LEAST_BETA_FIRST = 0.5  # a smaller a would put weight on votes that can hardly happen
 LARGEST_BETA_SUM = 1e6  # from here the Beta distribution is a point
-HEAVIER_TAIL = 4 / 3  # clear items with rare slips: real crowds have so much more unseen entropy than one Beta, or less
+HEAVIER_TAIL = (
+    4 / 3
+)  # clear items with rare slips: real crowds have so much more unseen entropy than one Beta, or less
 RANGE_MOMENTS = 3  # that bound the entropy; later ones are too noisy to rule anything out
 BOUND_POINTS = 2_000  # of the curve of largest entropy, to find where a line touches it
 
 
 def vote_moments(votes: FloatArray, times: FloatArray | None = None) -> FloatArray:
-    """T_1, T_2, ...: unbiased estimates of the mean over items of sum_c t_c (1 - t_c)^v, (V, rows of ``times``).
+    """T_1, T_2, ...: unbiased estimates of the mean over items of sum_c t_c (1 - t_c)^v, (V, rows of
+    ``times``).
 
     Parameters
     ----------
@@ -38,19 +45,24 @@ def vote_moments(votes: FloatArray, times: FloatArray | None = None) -> FloatArr
     order = np.sort(size)[::-1]
     enough = min(ENOUGH_ITEMS, int((size >= 2).sum()))
     n_moments = max(1, int(order[enough - 1]) - 1) if enough else 1
-    term = votes / np.maximum(size, 1.0)[:, None]  # the share of votes for c, times the chance that v others all differ
+    term = (
+        votes / np.maximum(size, 1.0)[:, None]
+    )  # the share of votes for c, times the chance that v others all differ
     moments = []
     for v in range(1, n_moments + 1):
         usable = size > v
         others = np.maximum(size - v, 1.0)[:, None]
-        term = np.where(usable[:, None], term * np.maximum(size[:, None] - votes - (v - 1), 0.0) / others, 0.0)
+        term = np.where(
+            usable[:, None], term * np.maximum(size[:, None] - votes - (v - 1), 0.0) / others, 0.0
+        )
         weight = times @ usable
         moments.append((times @ term.sum(axis=1)) / np.where(weight > 0, weight, np.nan))
     return np.array(moments)
 
 
 def entropy_from_moments(moments: FloatArray) -> FloatArray:
-    """Mean entropy sum_v T_v / v, (samples,), from T_1 .. T_V, (V, samples); what lies beyond T_V is continued.
+    """Mean entropy sum_v T_v / v, (samples,), from T_1 .. T_V, (V, samples); what lies beyond T_V is
+    continued.
 
     Examples
     --------
@@ -66,9 +78,9 @@ def entropy_range(moments: FloatArray, n_classes: int) -> tuple[float, float]:
 
     Notes
     -----
-    One moment: :func:`entropy_bounds`. More: also a linear programme over how often a class probability t occurs,
-    with sum_t = n_classes, mean of the sum of t = 1 and the first three moments. Estimated moments that no soft labels
-    have are first moved to the nearest ones that some have.
+    One moment: :func:`entropy_bounds`. More: also a linear programme over how often a class probability t
+    occurs, with sum_t = n_classes, mean of the sum of t = 1 and the first three moments. Estimated moments
+    that no soft labels have are first moved to the nearest ones that some have.
 
     Examples
     --------
@@ -88,14 +100,17 @@ def entropy_range(moments: FloatArray, n_classes: int) -> tuple[float, float]:
     A = np.vstack([np.ones_like(t), t, t * (1 - t) ** powers])
     A_eq = A / np.append([n_classes, 1.0], np.maximum(used, np.finfo(np.float64).eps))[:, None]
     possible = A_eq @ nnls(A_eq, np.ones(len(A)))[0]
-    ends = [linprog(sign * entr(t), A_eq=A_eq, b_eq=possible) for sign in (1.0, -1.0)]  # t at least 0 by default
+    ends = [
+        linprog(sign * entr(t), A_eq=A_eq, b_eq=possible) for sign in (1.0, -1.0)
+    ]  # t at least 0 by default
     low = max(least, float(ends[0].fun)) if ends[0].status == 0 else least
     high = min(most, float(-ends[1].fun)) if ends[1].status == 0 else most
     return min(low, high), max(low, high)
 
 
 def entropy_bounds(differ: FloatArray, n_classes: int) -> tuple[FloatArray, FloatArray]:
-    """The smallest and largest mean entropy of soft labels of which two votes differ with this mean probability.
+    """The smallest and largest mean entropy of soft labels of which two votes differ with this mean
+    probability.
 
     Parameters
     ----------
@@ -103,9 +118,9 @@ def entropy_bounds(differ: FloatArray, n_classes: int) -> tuple[FloatArray, Floa
 
     Notes
     -----
-    Smallest: items shared out among certain ones and even splits between k classes, which is a polygon through
-    (1 - 1/k, ln k). Largest: one class ahead and the others even (Harremoes and Topsoe, 2001), all items alike, or
-    beyond a point some such items and some that are even between all classes.
+    Smallest: items shared out among certain ones and even splits between k classes, which is a polygon
+    through (1 - 1/k, ln k). Largest: one class ahead and the others even (Harremoes and Topsoe, 2001), all
+    items alike, or beyond a point some such items and some that are even between all classes.
 
     Examples
     --------
@@ -125,7 +140,9 @@ def entropy_bounds(differ: FloatArray, n_classes: int) -> tuple[FloatArray, Floa
         return np.asarray(entr(1 - others) + entr(others) + others * np.log(n_classes - 1))
 
     grid = most * np.linspace(0, 1, BOUND_POINTS, endpoint=False)
-    slopes = (np.log(n_classes) - one_ahead(grid)) / (most - grid)  # of the lines to the even split of all classes
+    slopes = (np.log(n_classes) - one_ahead(grid)) / (
+        most - grid
+    )  # of the lines to the even split of all classes
     touching = int(slopes.argmin())
     line = np.log(n_classes) - slopes[touching] * (most - found)
     upper = np.where(found <= grid[touching], one_ahead(found), line)
@@ -133,11 +150,13 @@ def entropy_bounds(differ: FloatArray, n_classes: int) -> tuple[FloatArray, Floa
 
 
 def _unseen_entropy(moments: FloatArray) -> FloatArray:
-    """sum_v T_v / v beyond the last moment that was seen, continued by those of a Beta distribution and made heavier.
+    """sum_v T_v / v beyond the last moment that was seen, continued by those of a Beta distribution and made
+    heavier.
 
-    If the probability x of a random vote's class has a Beta(a, b) distribution, T_v = E(1 - x)^v and the whole sum is
-    digamma(a + b) - digamma(a). T_1 and T_2 give a and b. Real crowds mix clear items that show rare slips with
-    ambiguous ones: their tail is heavier, as later moments show; with T_1 and T_2 alone that is assumed.
+    If the probability x of a random vote's class has a Beta(a, b) distribution, T_v = E(1 - x)^v and the
+    whole sum is digamma(a + b) - digamma(a). T_1 and T_2 give a and b. Real crowds mix clear items that show
+    rare slips with ambiguous ones: their tail is heavier, as later moments show; with T_1 and T_2 alone that
+    is assumed.
     """
     first = np.clip(moments[0], 1e-12, 1 - 1e-12)
     n_moments = len(moments)
@@ -145,7 +164,9 @@ def _unseen_entropy(moments: FloatArray) -> FloatArray:
     if n_moments > 1:
         ratio = np.clip(moments[1] / first, 0.0, 1 - 1e-9)
         with np.errstate(divide="ignore"):
-            fitted = np.where(ratio > first, (1 - ratio) / np.where(ratio > first, ratio - first, 1.0), np.inf)
+            fitted = np.where(
+                ratio > first, (1 - ratio) / np.where(ratio > first, ratio - first, 1.0), np.inf
+            )
         total = np.clip(fitted, LEAST_BETA_FIRST / (1 - first), LARGEST_BETA_SUM)
     a, b = total * (1 - first), total * first
     modelled, term = np.zeros_like(first), np.ones_like(first)

@@ -3,7 +3,7 @@
 values  ->  heading, cards, table, histograms, item_map, point_map, facts  ->  page  ->  write_text
 """
 
-from softspread.files.atomic import check_target, write_text
+from softspread._common.atomic import check_target, write_text
 from softspread.report.blocks import (
     Card,
     Cell,

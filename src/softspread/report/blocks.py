@@ -2,8 +2,8 @@
 
     values  ->  heading, cards, table, facts, ...  ->  page
 
-A page needs no network: style, script and data stand inside it, and its content policy forbids loading anything. Every
-text is escaped where it enters.
+A page needs no network: style, script and data stand inside it, and its content policy forbids loading
+anything. Every text is escaped where it enters.
 """
 
 import json
@@ -76,8 +76,10 @@ def code(text: str) -> str:
 def cards(items: Sequence[Card]) -> str:
     """A row of figures."""
     parts = [
-        f"<div class='card {'good' if card.good else 'plain'}'><div class='card-title'>{escape(card.title)}</div>"
-        f"<div class='figure'>{escape(card.figure)}</div><div class='card-text'>{escape(card.text)}</div></div>"
+        f"<div class='card {'good' if card.good else 'plain'}'><div "
+        f"class='card-title'>{escape(card.title)}</div>"
+        f"<div class='figure'>{escape(card.figure)}</div><div "
+        f"class='card-text'>{escape(card.text)}</div></div>"
         for card in items
     ]
     return f"<div class='cards'>{''.join(parts)}</div>"
@@ -90,11 +92,17 @@ def facts(values: Mapping[str, Any]) -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[Cell]], caption: str = "") -> str:
-    """A table whose first column names the rows; the best entries stand out by weight and a mark, not colour alone."""
+    """A table whose first column names the rows; the best entries stand out by weight and a mark, not colour
+    alone.
+    """
     head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in header)
-    body = "".join(f"<tr>{_cell(row[0], 'th')}{''.join(_cell(cell, 'td') for cell in row[1:])}</tr>" for row in rows)
+    body = "".join(
+        f"<tr>{_cell(row[0], 'th')}{''.join(_cell(cell, 'td') for cell in row[1:])}</tr>" for row in rows
+    )
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return f"<div class='scroll'><table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    return (
+        f"<div class='scroll'><table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
 
 
 def _cell(cell: Cell, tag: str) -> str:
@@ -109,7 +117,10 @@ def _cell(cell: Cell, tag: str) -> str:
 def embed_json(name: str, data: Any) -> str:
     """Data for the page's script; nothing in it can end the script element early."""
     text = (
-        json.dumps(data, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+        json.dumps(data, separators=(",", ":"))
+        .replace("<", "\\u003c")
+        .replace(">", "\\u003e")
+        .replace("&", "\\u0026")
     )
     return f"<script type='application/json' id='{escape(name)}'>{text}</script>"
 
@@ -124,5 +135,6 @@ def page(title: str, *blocks: str, footer: str = "") -> str:
         "<meta name='color-scheme' content='light dark'>"
         f"<title>{escape(title)}</title><style>{STYLE}</style></head>\n<body><main>\n"
         + "\n".join(blocks)
-        + f"\n<footer>{escape(footer)}</footer></main>\n<script>{ITEM_MAPS}{POINT_MAPS}</script></body></html>\n"
+        + f"\n<footer>{escape(footer)}</footer></main>\n"
+        f"<script>{ITEM_MAPS}{POINT_MAPS}</script></body></html>\n"
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softspread.data import FloatArray
+from softspread._common.types import FloatArray
 from softspread.errors import InputError
 from softspread.report.blocks import escape
 
@@ -24,7 +24,8 @@ class _Axis:
 
 
 def histograms(series: Mapping[str, FloatArray], unit: str) -> str:
-    """How values are spread, one small chart for each series, on one shared logarithmic scale with the median marked.
+    """How values are spread, one small chart for each series, on one shared logarithmic scale with the median
+    marked.
 
     Parameters
     ----------
@@ -36,7 +37,9 @@ def histograms(series: Mapping[str, FloatArray], unit: str) -> str:
     logs = {name: np.log10(np.maximum(values, LEAST_EVIDENCE)) for name, values in series.items()}
     low = np.floor(min(values.min() for values in logs.values()))
     high = max(np.ceil(max(values.max() for values in logs.values())), low + 1)
-    axis = _Axis(np.linspace(low, high, HISTOGRAM_BINS + 1), range(int(low), int(high) + 1), lambda x: 10.0**x)
+    axis = _Axis(
+        np.linspace(low, high, HISTOGRAM_BINS + 1), range(int(low), int(high) + 1), lambda x: 10.0**x
+    )
     return _side_by_side([_histogram(name, values, axis, unit) for name, values in logs.items()])
 
 
@@ -45,7 +48,9 @@ def share_histograms(series: Mapping[str, FloatArray], unit: str) -> str:
     if not series or any(len(values) == 0 for values in series.values()):
         raise InputError("histograms need at least one series, each with at least one value.")
     axis = _Axis(np.linspace(0.0, 1.0, HISTOGRAM_BINS + 1), (0.0, 0.25, 0.5, 0.75, 1.0), lambda x: x)
-    return _side_by_side([_histogram(name, np.clip(values, 0, 1), axis, unit) for name, values in series.items()])
+    return _side_by_side(
+        [_histogram(name, np.clip(values, 0, 1), axis, unit) for name, values in series.items()]
+    )
 
 
 def _side_by_side(charts: Sequence[str]) -> str:
@@ -67,7 +72,8 @@ def _histogram(name: str, values: FloatArray, axis: _Axis, unit: str) -> str:
         size = (base - top) * count / max(1, counts.max())
         text = f"{read(edges[column]):.3g} to {read(edges[column + 1]):.3g} {unit}: {count} items"
         bars.append(
-            f"<rect class='bar' x='{left + column * step + 0.5:.1f}' y='{base - size:.1f}' width='{step - 1:.1f}' "
+            f"<rect class='bar' x='{left + column * step + 0.5:.1f}' y='{base - size:.1f}' "
+            f"width='{step - 1:.1f}' "
             f"height='{size:.1f}'><title>{escape(text)}</title></rect>"
         )
     ticks = []
@@ -75,19 +81,24 @@ def _histogram(name: str, values: FloatArray, axis: _Axis, unit: str) -> str:
         x = across(value)
         anchor = "start" if value == edges[0] else "end" if value == edges[-1] else "middle"
         ticks.append(f"<line class='axis' x1='{x:.1f}' x2='{x:.1f}' y1='{base}' y2='{base + 4}'/>")
-        ticks.append(f"<text class='tick' x='{x:.1f}' y='{base + 17}' text-anchor='{anchor}'>{read(value):g}</text>")
+        ticks.append(
+            f"<text class='tick' x='{x:.1f}' y='{base + 17}' text-anchor='{anchor}'>{read(value):g}</text>"
+        )
     median = float(np.median(values))
     x = across(median)
     anchor = "end" if x > width / 2 else "start"
     line = (
         f"<line class='median' x1='{x:.1f}' x2='{x:.1f}' y1='{top - 16}' y2='{base}'/>"
-        f"<text class='tick' x='{x + (-5 if anchor == 'end' else 5):.1f}' y='{top - 8}' text-anchor='{anchor}'>"
+        f"<text class='tick' x='{x + (-5 if anchor == 'end' else 5):.1f}' y='{top - 8}' "
+        f"text-anchor='{anchor}'>"
         f"median {read(median):.2g}</text>"
     )
     return (
-        f"<svg class='chart' viewBox='0 0 {width:g} {height:g}' role='img' aria-label='{escape(name)}: {escape(unit)}'>"
+        f"<svg class='chart' viewBox='0 0 {width:g} {height:g}' role='img' aria-label='{escape(name)}: "
+        f"{escape(unit)}'>"
         f"<text class='chart-title' x='{left}' y='12'>{escape(name)}</text>{''.join(bars)}"
-        f"<line class='axis' x1='{left}' x2='{width - left}' y1='{base}' y2='{base}'/>{''.join(ticks)}{line}</svg>"
+        f"<line class='axis' x1='{left}' x2='{width - left}' y1='{base}' "
+        f"y2='{base}'/>{''.join(ticks)}{line}</svg>"
     )
 
 
@@ -102,7 +113,8 @@ class CurvePoint:
 
 
 def curve(series: Mapping[str, Sequence[CurvePoint]], across_text: str, up_text: str) -> str:
-    """Scores over settings, one line for each series; settings stand at even distances, whatever their values.
+    """Scores over settings, one line for each series; settings stand at even distances, whatever their
+    values.
 
     Parameters
     ----------
@@ -132,11 +144,14 @@ def curve(series: Mapping[str, Sequence[CurvePoint]], across_text: str, up_text:
     for share in (0.0, 0.5, 1.0):
         y = y_of(low + share * span)
         parts.append(
-            f"<text class='tick' x='{left - 6}' y='{y + 4:.1f}' text-anchor='end'>{low + share * span:.3g}</text>"
+            f"<text class='tick' x='{left - 6}' y='{y + 4:.1f}' "
+            f"text-anchor='end'>{low + share * span:.3g}</text>"
         )
     for setting in settings[:: -(-len(settings) // MOST_TICKS)]:
         x = x_of(setting)
-        parts.append(f"<text class='tick' x='{x:.1f}' y='{base + 22}' text-anchor='middle'>{setting:g}</text>")
+        parts.append(
+            f"<text class='tick' x='{x:.1f}' y='{base + 22}' text-anchor='middle'>{setting:g}</text>"
+        )
     for name, line in series.items():
         ordered = sorted(line, key=lambda point: point.setting)
         path = " ".join(f"{x_of(point.setting):.1f},{y_of(point.score):.1f}" for point in ordered)
@@ -147,7 +162,8 @@ def curve(series: Mapping[str, Sequence[CurvePoint]], across_text: str, up_text:
             parts.append(
                 f"<line class='whisker' x1='{x:.1f}' x2='{x:.1f}' y1='{y_of(point.score - error):.1f}' "
                 f"y2='{y_of(point.score + error):.1f}'/>"
-                f"<circle class='dot{' best' if point.best else ''}' cx='{x:.1f}' cy='{y_of(point.score):.1f}' "
+                f"<circle class='dot{' best' if point.best else ''}' cx='{x:.1f}' "
+                f"cy='{y_of(point.score):.1f}' "
                 f"r='{6 if point.best else 4}'><title>{escape(title)}</title></circle>"
             )
         if len(series) > 1 and ordered:
@@ -158,7 +174,8 @@ def curve(series: Mapping[str, Sequence[CurvePoint]], across_text: str, up_text:
             )
     middle = (left + width - right) / 2
     parts.append(
-        f"<text class='tick' x='{middle:.1f}' y='{height - 12}' text-anchor='middle'>{escape(across_text)}</text>"
+        f"<text class='tick' x='{middle:.1f}' y='{height - 12}' "
+        f"text-anchor='middle'>{escape(across_text)}</text>"
     )
     parts.append(f"<text class='chart-title' x='8' y='12'>{escape(up_text)}</text>")
     return (

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from softspread.data import AnyArray, FloatArray
+from softspread._common.types import AnyArray, FloatArray
 from softspread.report.blocks import embed_json, escape
 from softspread.report.charts import LEAST_EVIDENCE
 
@@ -54,7 +54,9 @@ class ItemMap:
 
 
 def item_map(data: ItemMap, name: str = "items") -> str:
-    """Two maps of all items, by most probable class and by evidence; pointing at an item shows what is known of it."""
+    """Two maps of all items, by most probable class and by evidence; pointing at an item shows what is known
+    of it.
+    """
     options = "".join(
         f"<button type='button' data-view='{number}' aria-pressed='{str(number == data.start).lower()}'>"
         f"{escape(view.name)}</button>"
@@ -77,7 +79,8 @@ def item_map(data: ItemMap, name: str = "items") -> str:
             (
                 "evidence",
                 "Evidence: how many votes' worth has reached each item",
-                "<div class='legend scale'><span class='least'></span><b></b><span class='most'></span></div>",
+                "<div class='legend scale'><span class='least'></span><b></b><span "
+                "class='most'></span></div>",
             ),
         )
     )
@@ -85,8 +88,8 @@ def item_map(data: ItemMap, name: str = "items") -> str:
         f"<div class='item-map' data-source='{escape(name)}'>"
         f"<div class='switch' role='group' aria-label='votes so far'>{options}</div>"
         f"<div class='maps'>{maps}</div><div class='tip' hidden></div>"
-        "<noscript><p class='note'>The maps are drawn by the page's own script; allow it.</p></noscript></div>"
-        + embed_json(name, _map_data(data))
+        "<noscript><p class='note'>The maps are drawn by the page's own script; allow "
+        "it.</p></noscript></div>" + embed_json(name, _map_data(data))
     )
 
 
@@ -112,7 +115,9 @@ def _map_data(data: ItemMap) -> dict[str, Any]:
                 "name": view.name,
                 "p": packed(np.round(255 * view.p), "<u1"),
                 "evidence": packed(view.evidence, "<f4"),
-                "range": np.log10(np.maximum([view.evidence.min(), view.evidence.max()], LEAST_EVIDENCE)).tolist(),
+                "range": np.log10(
+                    np.maximum([view.evidence.min(), view.evidence.max()], LEAST_EVIDENCE)
+                ).tolist(),
                 "votes": packed(np.minimum(view.n_votes, 65535), "<u2"),
             }
             for view in data.views
@@ -121,7 +126,9 @@ def _map_data(data: ItemMap) -> dict[str, Any]:
 
 
 def _shades(images: AnyArray) -> AnyArray:
-    return np.asarray(np.round(255 * (images - images.min()) / max(float(np.ptp(images)), np.finfo(float).tiny)))
+    return np.asarray(
+        np.round(255 * (images - images.min()) / max(float(np.ptp(images)), np.finfo(float).tiny))
+    )
 
 
 def packed(values: AnyArray, dtype: str) -> str:
@@ -133,4 +140,6 @@ def class_colors(n_classes: int) -> list[str]:
     """One colour per class: ten that were chosen by eye, beyond that evenly turning hues."""
     if n_classes <= len(PALETTE):
         return list(PALETTE[:n_classes])
-    return [f"hsl({number * GOLDEN_ANGLE % 360:.0f} 60% {(45, 60)[number % 2]}%)" for number in range(n_classes)]
+    return [
+        f"hsl({number * GOLDEN_ANGLE % 360:.0f} 60% {(45, 60)[number % 2]}%)" for number in range(n_classes)
+    ]

@@ -19,7 +19,9 @@ class Thumbnails:
         try:
             import PIL  # noqa: F401
         except ImportError as error:
-            raise MissingExtraError("thumbnails need Pillow; install it by: pip install 'softspread[embed]'") from error
+            raise MissingExtraError(
+                "thumbnails need Pillow; install it by: pip install 'softspread[embed]'"
+            ) from error
         self.folder = Path(folder)
         if not self.folder.is_dir():
             raise InputError(f"no folder of images at {self.folder}; check --images.")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from softspread.data import AnyArray, FloatArray, IntArray
+from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.report.blocks import embed_json, escape
 from softspread.report.charts import LEAST_EVIDENCE
 from softspread.report.maps import class_colors, packed
@@ -55,8 +55,8 @@ def sample_rows(n: int, rng: np.random.Generator, most: int = MOST_POINTS) -> In
 def plane_of(X: AnyArray, rng: np.random.Generator) -> FloatArray:
     """A place in the plane for each item, (n, 2): items that are near in X lie near. For the eye only.
 
-    Some landmarks are laid out by attraction between neighbours and repulsion between the others, starting from the two
-    main directions; every other item goes between its nearest landmarks.
+    Some landmarks are laid out by attraction between neighbours and repulsion between the others, starting
+    from the two main directions; every other item goes between its nearest landmarks.
     """
     from scipy.spatial import cKDTree
 
@@ -98,7 +98,9 @@ def _lay_out(tree: Any, marks: FloatArray, start: FloatArray, rng: np.random.Gen
         step = STEP * (1 - turn / ROUNDS)
         gap = places[tails] - places[heads]
         pull = gap / (1 + np.square(gap).sum(axis=1, keepdims=True)) * 2 / LANDMARK_NEIGHBORS
-        move = np.stack([np.bincount(heads, pull[:, k], m) + np.bincount(tails, -pull[:, k], m) for k in (0, 1)], 1)
+        move = np.stack(
+            [np.bincount(heads, pull[:, k], m) + np.bincount(tails, -pull[:, k], m) for k in (0, 1)], 1
+        )
         for _ in range(REPELLERS):
             gap = places - places[rng.integers(m, size=m)]
             square = np.square(gap).sum(axis=1, keepdims=True)
@@ -108,10 +110,13 @@ def _lay_out(tree: Any, marks: FloatArray, start: FloatArray, rng: np.random.Gen
 
 
 def point_map(data: PointMap, name: str = "points") -> str:
-    """Three drawings of the same dots; on a screen one is shown and buttons switch, on paper all stand side by side."""
+    """Three drawings of the same dots; on a screen one is shown and buttons switch, on paper all stand side
+    by side.
+    """
     kinds = (("class", "Class"), ("evidence", "Evidence"), ("uncertainty", "Uncertainty"))
     buttons = "".join(
-        f"<button type='button' data-kind='{kind}' aria-pressed='{str(kind == 'class').lower()}'>{title}</button>"
+        f"<button type='button' data-kind='{kind}' "
+        f"aria-pressed='{str(kind == 'class').lower()}'>{title}</button>"
         for kind, title in kinds
     )
     labels = [
@@ -134,7 +139,8 @@ def point_map(data: PointMap, name: str = "points") -> str:
     figures = "".join(
         f"<figure data-kind='{kind}'{'' if kind == 'class' else ' class=other'}>"
         f"<figcaption>{escape(captions[kind])}</figcaption>"
-        f"<canvas width='{PLANE[0]}' height='{PLANE[1]}' role='img' aria-label='{escape(captions[kind])}'></canvas>"
+        f"<canvas width='{PLANE[0]}' height='{PLANE[1]}' role='img' "
+        f"aria-label='{escape(captions[kind])}'></canvas>"
         f"{keys[kind]}</figure>"
         for kind, _ in kinds
     )

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from softspread.data import AnyArray, FloatArray, IntArray
-from softspread.quality import Quality
+from softspread._common.types import AnyArray, FloatArray, IntArray
+from softspread.quality.result import Quality
 from softspread.report.blocks import (
     Card,
     Cell,
@@ -28,7 +28,7 @@ from softspread.report.blocks import (
 from softspread.report.charts import CurvePoint, curve, histograms, share_histograms
 from softspread.report.maps import class_colors
 from softspread.report.points import PLANE, PointMap, plane_of, point_map, sample_rows
-from softspread.tuning import Tuning
+from softspread.tuning.result import Tuning
 
 SHOWN_ITEMS = 12  # of the most uncertain and of the most ambiguous
 SHOWN_CLASSES = 30
@@ -79,8 +79,10 @@ def run_page(content: RunContent) -> str:
     parts = [
         heading(
             f"Soft labels of {n:,} items",
-            f"Estimated from {n_votes:,.0f} votes on {int((content.vote_counts.sum(axis=1) > 0).sum()):,} of them. A "
-            "soft label says how annotators would share their votes among the classes; evidence says how many votes' "
+            f"Estimated from {n_votes:,.0f} votes on {int((content.vote_counts.sum(axis=1) > 0).sum()):,} of "
+            "them. A "
+            "soft label says how annotators would share their votes among the classes; evidence says how "
+            "many votes' "
             "worth has reached an item; an interval says how far the estimate may be off.",
         ),
         cards(_cards(content)),
@@ -122,7 +124,8 @@ def _cards(content: RunContent) -> list[Card]:
         Card(
             "Clear items",
             f"{clear:.0%}",
-            f"one class surely leads, at {content.confidence_level:.0%} confidence; {too_few:.0%} need more votes",
+            f"one class surely leads, at {content.confidence_level:.0%} confidence; {too_few:.0%} need more "
+            "votes",
             good=clear >= 0.5,
         ),
     ]
@@ -139,7 +142,7 @@ def _cards(content: RunContent) -> list[Card]:
     return found
 
 
-# ------------------------------------------------------------------------------------------------------------- pictures
+# --------------------------------------------------------------------------------------------------- pictures
 def _map_section(content: RunContent) -> str:
     if content.features is None:
         return ""
@@ -164,7 +167,8 @@ def _map_section(content: RunContent) -> str:
     )
     drawn = f"{len(rows):,} of the {n:,} items, drawn at random." if len(rows) < n else f"All {n:,} items."
     note = (
-        f"{drawn} Items with similar embeddings lie together; the picture is for the eye, no figure comes from it. "
+        f"{drawn} Items with similar embeddings lie together; the picture is for the eye, no figure comes "
+        "from it. "
         "Point at a dot to see its item."
     )
     assert PLANE[0] > PLANE[1]  # the style sheet lays the map out as a landscape
@@ -183,11 +187,15 @@ def _uncertainty_section(content: RunContent) -> str:
         histograms({"Evidence": content.evidence}, "votes' worth").replace("</div>", "", 1)
         + share_histograms(shares, "").replace("<div class='charts'>", "", 1),
         paragraph(
-            ", ".join(f"{count:,} items ({count / len(content.names):.0%}) {word}" for word, count in _words(content))
+            ", ".join(
+                f"{count:,} items ({count / len(content.names):.0%}) {word}"
+                for word, count in _words(content)
+            )
             + "."
         ),
         note=f"How many items (height) have how much. Evidence on a logarithmic scale; intervals at {level} "
-        "confidence. An item is clear where one class surely has at least 70 %, ambiguous where none can have it, and "
+        "confidence. An item is clear where one class surely has at least 70 %, ambiguous where none can "
+        "have it, and "
         "needs votes where the interval leaves both open.",
     )
 
@@ -216,12 +224,13 @@ def _class_section(content: RunContent) -> str:
     return section(
         "Classes",
         table(["Class", "Votes", "Share of votes", "Mean soft label", "Items it leads"], rows),
-        note="The mean soft label is the estimated share of the class over all items; it differs from the share of "
+        note="The mean soft label is the estimated share of the class over all items; it differs from the "
+        "share of "
         f"votes where votes are not spread evenly.{more}",
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------- items
+# ------------------------------------------------------------------------------------------------------ items
 def _item_sections(content: RunContent) -> list[str]:
     width = (content.upper - content.lower).max(axis=1)
     n_classes = content.p.shape[1]
@@ -233,7 +242,8 @@ def _item_sections(content: RunContent) -> list[str]:
         section(
             "Most uncertain items",
             _item_cards(content, uncertain, "interval {:.0%} wide", width),
-            note="The widest intervals: next to nothing has reached these items. Votes here teach the most about them; "
+            note="The widest intervals: next to nothing has reached these items. Votes here teach the most "
+            "about them; "
             "'softspread query' also weighs what a vote teaches about others.",
         )
     ]
@@ -243,7 +253,8 @@ def _item_sections(content: RunContent) -> list[str]:
             section(
                 "Most ambiguous items",
                 _item_cards(content, ambiguous, "entropy {:.0%}", entropy),
-                note="Soft labels shared most evenly (entropy, as a share of the largest possible) in spite of "
+                note="Soft labels shared most evenly (entropy, as a share of the largest possible) in spite "
+                "of "
                 f"at least {ENOUGH_EVIDENCE:g} vote's worth of evidence: "
                 "annotators may truly disagree here.",
             )
@@ -274,13 +285,14 @@ def _item_cards(content: RunContent, rows: IntArray, text: str, values: FloatArr
         name = content.names[row : row + 1].tolist()[0]
         parts.append(
             f"<div class='item'>{image}<strong>{escape(name)}</strong>"
-            f"<span class='more'>{escape(text.format(values[row]))}<br>evidence {content.evidence[row]:.2g}, own votes "
+            f"<span class='more'>{escape(text.format(values[row]))}<br>evidence {content.evidence[row]:.2g}, "
+            "own votes "
             f"{own:g}</span><ol class='shares'>{shares}</ol></div>"
         )
     return f"<div class='items'>{''.join(parts)}</div>"
 
 
-# --------------------------------------------------------------------------------------------------------------- tables
+# ----------------------------------------------------------------------------------------------------- tables
 def _quality_section(quality: Quality) -> str:
     rows = []
     for row in quality.to_frame().itertuples():
@@ -298,7 +310,8 @@ def _quality_section(quality: Quality) -> str:
         "Quality, estimated without ground truth",
         table(["Measure", "Estimate", f"{quality.confidence_level:.0%} interval"], rows),
         *(paragraph(text) for text in quality.notes),
-        note="Every vote is held out in turn and predicted from the others. Telling error from the noise of votes "
+        note="Every vote is held out in turn and predicted from the others. Telling error from the noise of "
+        "votes "
         "takes items with two or more votes.",
     )
 
@@ -315,7 +328,9 @@ def _tuning_section(tuning: Tuning) -> str:
         )
     return section(
         "Why this alpha",
-        curve(series, "alpha: how far votes travel", f"{tuning.score} score of held-out votes, lower is better"),
+        curve(
+            series, "alpha: how far votes travel", f"{tuning.score} score of held-out votes, lower is better"
+        ),
         note=tuning.summary(),
     )
 
@@ -336,6 +351,8 @@ def _annotator_section(frame: pd.DataFrame) -> str:
     return section(
         "Annotators",
         table(["Annotator", "Votes", "Agreement with the others", "Consistency", "Verdict"], rows),
-        note="Consistency: the estimated share of an annotator's votes that follow the soft labels, the rest being "
-        "blind guesses; with a 90 % interval. Lowest first." + (f" {more:,} more are not shown." if more > 0 else ""),
+        note="Consistency: the estimated share of an annotator's votes that follow the soft labels, the rest "
+        "being "
+        "blind guesses; with a 90 % interval. Lowest first."
+        + (f" {more:,} more are not shown." if more > 0 else ""),
     )

@@ -1,6 +1,7 @@
 """The command ``softspread reproduce``: parse, run plans, print what was found.
 
-Only typer is imported here; everything heavy is imported when the command runs, so that ``--help`` answers at once.
+Only typer is imported here; everything heavy is imported when the command runs, so that ``--help`` answers at
+once.
 """
 
 from collections.abc import Callable
@@ -22,14 +23,18 @@ def add_commands(app: typer.Typer, guard: Guard) -> None:
     @app.command()
     @guard
     def reproduce(
-        names: Annotated[list[str], typer.Argument(help="list, all, names of experiments, or paths of plans.")],
+        names: Annotated[
+            list[str], typer.Argument(help="list, all, names of experiments, or paths of plans.")
+        ],
         full: Annotated[
             bool, typer.Option("--full/--quick", help="All draws and settings, for hours; or minutes.")
         ] = False,
-        data: Annotated[Path | None, typer.Option(help="Folder with one folder for each downloaded dataset.")] = None,
-        out: Annotated[Path, typer.Option(help="Folder for results; what it already holds is not run again.")] = Path(
-            "softspread-reproduce"
-        ),
+        data: Annotated[
+            Path | None, typer.Option(help="Folder with one folder for each downloaded dataset.")
+        ] = None,
+        out: Annotated[
+            Path, typer.Option(help="Folder for results; what it already holds is not run again.")
+        ] = Path("softspread-reproduce"),
         jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
         seed: Annotated[int, typer.Option(min=0, help="Of all draws.")] = 0,
         as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
@@ -38,9 +43,10 @@ def add_commands(app: typer.Typer, guard: Guard) -> None:
     ) -> None:
         """Rerun the paper's tables and figures.
 
-        Experiments on two moons, the sine curve and the digits need no data. Others are read from local copies below
-        --data; what is not there is left out, with a message that says what to download. Stop at any time: the same
-        command goes on where it stopped.
+        Experiments on two moons, the sine curve and the digits need no data. Others are read from local
+        copies below
+        --data; what is not there is left out, with a message that says what to download. Stop at any time:
+        the same command goes on where it stopped.
 
         Example: softspread reproduce rmse_10 evidence --jobs 2
         """
@@ -66,7 +72,9 @@ def _list(as_json: bool) -> None:
     width = max(len(plan.name) for plan in plans)
     for plan in plans:
         typer.echo(f"{plan.name:<{width}}  {plan.title} ({plan.paper or 'not in the paper'})")
-    typer.echo("Datasets that are not found below --data are left out. Run all of them: softspread reproduce all")
+    typer.echo(
+        "Datasets that are not found below --data are left out. Run all of them: softspread reproduce all"
+    )
 
 
 def _reproduce(
@@ -82,8 +90,8 @@ def _reproduce(
     import json
     import time
 
+    from softspread._common.threads import progress_bar
     from softspread.errors import InputError
-    from softspread.parallel import progress_bar
     from softspread.reproduce.page import Shown, present, write_page
     from softspread.reproduce.plan import Plan, load_plan, plan_names
     from softspread.reproduce.pool import Processes
@@ -113,7 +121,9 @@ def _reproduce(
             finished=finished,
         )
     ordered = [shown[plan.name] for plan in plans]
-    seconds = {name: float(frame["cpu_seconds"].sum()) for name, frame in frames.items() if "cpu_seconds" in frame}
+    seconds = {
+        name: float(frame["cpu_seconds"].sum()) for name, frame in frames.items() if "cpu_seconds" in frame
+    }
     options = f"{'--full' if full else '--quick'} --seed {seed}" + ("" if data is None else f" --data {data}")
     command = f"softspread reproduce {' '.join(names)} {options}"
     found = write_page(ordered, out, command, progress.skipped)

@@ -1,7 +1,7 @@
 """What a user might pick instead, each as its documentation suggests, turned into soft labels for all items.
 
-Methods that want one label an item get each item's most frequent vote. Methods that say nothing about items without
-votes give those the uniform distribution. Libraries beyond scikit-learn are the extra ``compare``.
+Methods that want one label an item get each item's most frequent vote. Methods that say nothing about items
+without votes give those the uniform distribution. Libraries beyond scikit-learn are the extra ``compare``.
 """
 
 import logging
@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from softspread import checks
-from softspread.data import AnyArray, FloatArray, IntArray
+from softspread._common import validation
+from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.errors import MissingExtraError
-from softspread.votes import Votes
+from softspread.votes.votes import Votes
 
 N_ROUNDS = 100  # of Dawid-Skene's expectation maximisation
 N_FOLDS = 3  # out-of-fold predictions for CROWDLAB
@@ -46,7 +46,7 @@ class Voted:
     @property
     def columns(self) -> IntArray:
         """Class of each vote."""
-        return checks.columns_of_labels(self.votes.labels, self.classes)
+        return validation.columns_of_labels(self.votes.labels, self.classes)
 
     def counts(self) -> FloatArray:
         """Votes per item and class, (n, n_classes)."""
@@ -61,7 +61,9 @@ class Voted:
         return np.where(counts.any(axis=1), (counts + noise * (counts > 0)).argmax(axis=1), -1)
 
     def people(self) -> AnyArray:
-        """Annotator of each vote; without names, the first vote of each item is person 1, the second person 2, ..."""
+        """Annotator of each vote; without names, the first vote of each item is person 1, the second person
+        2, ...
+        """
         if self.votes.annotators is not None:
             return self.votes.annotators
         return pd.Series(self.rows).groupby(self.rows).cumcount().to_numpy() + 1
@@ -117,7 +119,9 @@ def sklearn_label_spreading(voted: Voted, alpha: float = 0.2, n_neighbors: int =
     if len(np.unique(labels[labels >= 0])) < 2:
         return _only_class(voted, np.unique(labels[labels >= 0]))
     with quiet():
-        model = LabelSpreading(kernel="knn", n_neighbors=min(n_neighbors, voted.n_items - 1), alpha=alpha, n_jobs=1)
+        model = LabelSpreading(
+            kernel="knn", n_neighbors=min(n_neighbors, voted.n_items - 1), alpha=alpha, n_jobs=1
+        )
         found = np.nan_to_num(model.fit(voted.X, labels).label_distributions_)
     whole = spread_columns(found, model.classes_, len(voted.classes))
     total = whole.sum(axis=1, keepdims=True)
@@ -138,12 +142,16 @@ def self_training(voted: Voted, threshold: float = CONFIDENT) -> FloatArray:
 
 
 def laplace_learning(voted: Voted, n_neighbors: int = 20) -> FloatArray:
-    """GraphLearning's Laplace learning: harmonic functions between the voted items, which keep their majority label."""
+    """GraphLearning's Laplace learning: harmonic functions between the voted items, which keep their majority
+    label.
+    """
     return _graph_learning(voted, "laplace", n_neighbors)
 
 
 def poisson_learning(voted: Voted, n_neighbors: int = 20) -> FloatArray:
-    """GraphLearning's Poisson learning; the positive part of its scores, normalised, stands for a soft label."""
+    """GraphLearning's Poisson learning; the positive part of its scores, normalised, stands for a soft
+    label.
+    """
     return _graph_learning(voted, "poisson", n_neighbors)
 
 
@@ -152,7 +160,9 @@ def _graph_learning(voted: Voted, model: str, n_neighbors: int) -> FloatArray:
         with quiet():
             import graphlearning as gl
     except ImportError as error:
-        raise MissingExtraError("GraphLearning is not installed: pip install 'softspread[compare]'.") from error
+        raise MissingExtraError(
+            "GraphLearning is not installed: pip install 'softspread[compare]'."
+        ) from error
     labels = voted.majority()
     known = np.flatnonzero(labels >= 0)
     seen, columns = np.unique(labels[known], return_inverse=True)
@@ -173,7 +183,9 @@ def _graph_learning(voted: Voted, model: str, n_neighbors: int) -> FloatArray:
 
 
 def dawid_skene(voted: Voted) -> FloatArray:
-    """crowd-kit's Dawid-Skene: the annotators' confusions and the items' classes together; it knows no features."""
+    """crowd-kit's Dawid-Skene: the annotators' confusions and the items' classes together; it knows no
+    features.
+    """
     try:
         from crowdkit.aggregation import DawidSkene
     except ImportError as error:
@@ -191,8 +203,8 @@ def dawid_skene(voted: Voted) -> FloatArray:
 def crowdlab(voted: Voted) -> FloatArray:
     """CROWDLAB of cleanlab on out-of-fold predictions of a logistic regression.
 
-    The consensus class gets its quality score, the others share the rest as the classifier would; items without votes
-    keep the classifier's prediction.
+    The consensus class gets its quality score, the others share the rest as the classifier would; items
+    without votes keep the classifier's prediction.
     """
     try:
         from cleanlab.multiannotator import get_label_quality_multiannotator
@@ -215,7 +227,9 @@ def crowdlab(voted: Voted) -> FloatArray:
             parts: Any = StratifiedKFold(N_FOLDS, shuffle=True, random_state=voted.seed)
         else:
             parts = KFold(N_FOLDS, shuffle=True, random_state=voted.seed)
-        out_of_fold = cross_val_predict(_logistic(), voted.X[known], columns, cv=parts, method="predict_proba")
+        out_of_fold = cross_val_predict(
+            _logistic(), voted.X[known], columns, cv=parts, method="predict_proba"
+        )
     whole = np.maximum(spread_columns(out_of_fold, seen, len(voted.classes)), np.finfo(np.float64).tiny)
     whole /= whole.sum(axis=1, keepdims=True)
     frame = pd.DataFrame({"task": voted.rows, "person": voted.people(), "label": voted.columns})
@@ -233,7 +247,10 @@ def crowdlab(voted: Voted) -> FloatArray:
     at = np.arange(len(known))
     rest[at, best] = 0.0
     total = rest.sum(axis=1, keepdims=True)
-    rest = np.where(total > 0, rest / np.where(total > 0, total, 1.0), 1 / len(voted.classes)) * (1 - quality)[:, None]
+    rest = (
+        np.where(total > 0, rest / np.where(total > 0, total, 1.0), 1 / len(voted.classes))
+        * (1 - quality)[:, None]
+    )
     rest[at, best] += quality
     p[known] = rest / rest.sum(axis=1, keepdims=True)
     return p

@@ -1,11 +1,13 @@
 """The Data-Centric Image Classification benchmark: our method as one of its algorithms, and its evaluation.
 
-    raw annotations (JSON)  ->  input dataset: few annotations  ->  soft labels by spreading  ->  output dataset
+    raw annotations (JSON)  ->  input dataset: few annotations  ->  soft labels by spreading  ->  output
+    dataset
       ->  a classifier trained on it  ->  KL, macro F1, macro accuracy, ECE on the test fold
 
-Two phases as in the benchmark: an algorithm improves the labels of train, val and unlabeled images; then a classifier
-is trained with a KL loss and judged on test images against their complete soft labels. Reported is the difference to
-the classifier that was trained on the annotated images alone, median and mean (SEM) over the datasets.
+Two phases as in the benchmark: an algorithm improves the labels of train, val and unlabeled images; then a
+classifier is trained with a KL loss and judged on test images against their complete soft labels. Reported is
+the difference to the classifier that was trained on the annotated images alone, median and mean (SEM) over
+the datasets.
 """
 
 import json
@@ -18,17 +20,17 @@ import numpy as np
 import pandas as pd
 
 from softspread import report
-from softspread.data import AnyArray, FloatArray, IntArray
+from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.datasets.core import Dataset, LackingError, shares
 from softspread.datasets.folders import read_images
 from softspread.datasets.synthetic import digits
 from softspread.errors import InputError, StoreError
-from softspread.estimators import ProbabilisticLabelSpreading
+from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.reproduce.miniatures import N_FOLDS, write_miniature
 from softspread.reproduce.network import SmallNetwork
 from softspread.reproduce.plan import Trial
 from softspread.simulate import draw_columns
-from softspread.votes import Votes
+from softspread.votes.votes import Votes
 
 SLICES = (1, 2, 3)  # those that are evaluated
 ALPHAS = {0.1: 0.9, 1.0: 0.75, 10.0: 0.1}  # the paper's, by budget
@@ -44,7 +46,7 @@ DCIC_HELP = (
 )
 
 
-# ------------------------------------------------------------------------------------------------------------- reading
+# ---------------------------------------------------------------------------------------------------- reading
 @dataclass(frozen=True, slots=True, eq=False)
 class RawDataset:
     """All images of a dataset with all their annotations."""
@@ -104,7 +106,11 @@ def read_raw(root: Path, name: str) -> RawDataset:
     if not annotated.any():
         raise StoreError(f"{home} has no annotated image. {DCIC_HELP}")
     return RawDataset(
-        name, np.array(paths)[annotated], np.array(folds, dtype=np.int64)[annotated], classes, counts[annotated]
+        name,
+        np.array(paths)[annotated],
+        np.array(folds, dtype=np.int64)[annotated],
+        classes,
+        counts[annotated],
     )
 
 
@@ -129,11 +135,13 @@ def split_of(fold: int, slice_number: int) -> str:
     return "test" if fold == (slice_number + 1) % N_FOLDS else "train"
 
 
-# ------------------------------------------------------------------------------------------------------------ datasets
+# --------------------------------------------------------------------------------------------------- datasets
 def input_dataset(
     raw: RawDataset, slice_number: int, share: float, n_annotations: int, rng: np.random.Generator
 ) -> dict[str, Any]:
-    """What an algorithm gets: some train and val images with a few annotations, the others unlabeled, test complete."""
+    """What an algorithm gets: some train and val images with a few annotations, the others unlabeled, test
+    complete.
+    """
     splits = np.array([split_of(int(fold), slice_number) for fold in raw.folds])
     pool = np.flatnonzero(splits != "test")
     labelled = np.sort(rng.permutation(pool)[: max(1, round(share * len(pool)))])
@@ -161,7 +169,9 @@ def input_dataset(
     }
 
 
-def _image(path: str, split: str, classes: tuple[str, ...], soft: FloatArray | None, original: str) -> dict[str, Any]:
+def _image(
+    path: str, split: str, classes: tuple[str, ...], soft: FloatArray | None, original: str
+) -> dict[str, Any]:
     best = -1 if soft is None else int(np.argmax(soft))
     return {
         "path": path,
@@ -187,7 +197,9 @@ def dataset_folder(name: str, method: str, n_annotations: int, share: float) -> 
 
 
 def write_dataset(root: Path, kind: str, folder: str, dataset: dict[str, Any]) -> Path:
-    """Write ``<kind>/<folder>/<folder>-slice<v>.json``; kind is input_datasets, output_datasets, evaluate_datasets."""
+    """Write ``<kind>/<folder>/<folder>-slice<v>.json``; kind is input_datasets, output_datasets,
+    evaluate_datasets.
+    """
     home = root / kind / folder
     home.mkdir(parents=True, exist_ok=True)
     path = home / f"{folder}-slice{dataset['v_fold']}.json"
@@ -195,7 +207,7 @@ def write_dataset(root: Path, kind: str, folder: str, dataset: dict[str, Any]) -
     return path
 
 
-# ---------------------------------------------------------------------------------------------------------- the method
+# ------------------------------------------------------------------------------------------------- the method
 def improve_labels(
     dataset: dict[str, Any], X: FloatArray, alpha: float, n_annotations: int = 1, n_neighbors: int = 20
 ) -> dict[str, Any]:
@@ -210,7 +222,8 @@ def improve_labels(
 
     Returns
     -------
-    output : the same with soft labels for train, val and unlabeled images; these return to their original split
+    output : the same with soft labels for train, val and unlabeled images; these return to their original
+    split
     """
     images, classes = dataset["images"], tuple(dataset["classes"])
     if len(X) != len(images):
@@ -220,8 +233,12 @@ def improve_labels(
         if image["split"] in ("train", "val") and image["soft_gt"]:
             counts[row] = np.asarray(image["soft_gt"]) * n_annotations
     # test images take part in the graph by their features only
-    estimator = ProbabilisticLabelSpreading(alpha=alpha, n_neighbors=n_neighbors, annotator_model="none", n_jobs=1)
-    p = estimator.fit(X, Votes.from_counts(counts, classes=list(classes)), classes=list(classes)).predict_proba()
+    estimator = ProbabilisticLabelSpreading(
+        alpha=alpha, n_neighbors=n_neighbors, annotator_model="none", n_jobs=1
+    )
+    p = estimator.fit(
+        X, Votes.from_counts(counts, classes=list(classes)), classes=list(classes)
+    ).predict_proba()
     improved = []
     for row, image in enumerate(images):
         if image["split"] == "test":
@@ -232,7 +249,7 @@ def improve_labels(
     return {**dataset, "images": improved}
 
 
-# ---------------------------------------------------------------------------------------------------------- evaluation
+# ------------------------------------------------------------------------------------------------- evaluation
 @dataclass(frozen=True, slots=True)
 class Scores:
     """How a classifier does on the test images."""
@@ -290,7 +307,12 @@ def train_and_judge(
         flat = pixels.reshape(len(pixels), -1) / 255
         network = SmallNetwork(seed=seed).fit(flat[train], soft)
         return evaluate(truth[test], network.predict_proba(flat[test]))
-    from softspread.datasets.finetune import TrainSettings, predict_classes, train_classifier, transformers_model
+    from softspread.datasets.finetune import (
+        TrainSettings,
+        predict_classes,
+        train_classifier,
+        transformers_model,
+    )
 
     how = TrainSettings(seed=seed)
     trained = train_classifier(transformers_model(classifier), pixels, train, soft, how)
@@ -302,10 +324,12 @@ def pixel_features(pixels: AnyArray) -> FloatArray:
     from sklearn.decomposition import PCA
 
     flat = pixels.reshape(len(pixels), -1) / 255
-    return np.asarray(PCA(min(DIMENSION, *flat.shape), svd_solver="full").fit_transform(flat), dtype=np.float64)
+    return np.asarray(
+        PCA(min(DIMENSION, *flat.shape), svd_solver="full").fit_transform(flat), dtype=np.float64
+    )
 
 
-# -------------------------------------------------------------------------------------------------------------- trials
+# ----------------------------------------------------------------------------------------------------- trials
 @dataclass(frozen=True, slots=True, eq=False)
 class Opened:
     """A dataset of the benchmark in memory: trials share it."""
@@ -349,15 +373,29 @@ def run_trial(trial: Trial, opened: Opened) -> list[dict[str, Any]]:
     improved = improve_labels(given, opened.X, ALPHAS[budget], n_annotations)
     rows = []
     for method, dataset in (("baseline", given), ("pls", improved)):
-        judged = train_and_judge(dataset, pixels, raw.soft, trial.seed, str(trial.options.get("classifier", "small")))
-        row: dict[str, Any] = {"method": method, "n_items": len(pixels), "votes": given["budget"], "slice": number}
-        row |= {"kl": judged.kl, "macro_f1": judged.macro_f1, "accuracy": judged.macro_accuracy, "ece": judged.ece}
+        judged = train_and_judge(
+            dataset, pixels, raw.soft, trial.seed, str(trial.options.get("classifier", "small"))
+        )
+        row: dict[str, Any] = {
+            "method": method,
+            "n_items": len(pixels),
+            "votes": given["budget"],
+            "slice": number,
+        }
+        row |= {
+            "kl": judged.kl,
+            "macro_f1": judged.macro_f1,
+            "accuracy": judged.macro_accuracy,
+            "ece": judged.ece,
+        }
         rows.append(row)
     return rows
 
 
 def difference_rows(frame: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
-    """KL with improved labels minus KL without: {"PLS, here": {budget: [median, mean, SEM over datasets]}}."""
+    """KL with improved labels minus KL without: {"PLS, here": {budget: [median, mean, SEM over
+    datasets]}}.
+    """
     means = frame.groupby(["budget", "dataset", "method"])["kl"].mean().unstack()
     difference = means["pls"] - means["baseline"]
     found = {}

@@ -1,4 +1,6 @@
-"""What all figures share: panels, lines with bars, axes in plain numbers, colours (matplotlib, the extra ``plots``)."""
+"""What all figures share: panels, lines with bars, axes in plain numbers, colours (matplotlib, the extra
+``plots``).
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -39,7 +41,12 @@ def draw_lines(axes: Any, frame: pd.DataFrame, x: str, y: str, line: str, **styl
     for number, (label, colour) in enumerate(colours.items()):
         groups = frame[frame[line] == label].groupby(x)[y]
         mean, spread_ = groups.mean(), groups.std(ddof=1).fillna(0.0)
-        options = {"color": colour, "marker": MARKERS[number % len(MARKERS)], "markersize": 4, "capsize": 2} | style
+        options = {
+            "color": colour,
+            "marker": MARKERS[number % len(MARKERS)],
+            "markersize": 4,
+            "capsize": 2,
+        } | style
         axes.errorbar(mean.index, mean, yerr=spread_, label=str(label), linewidth=1.4, **options)
 
 
@@ -69,7 +76,9 @@ def finish(axes: Any, title: str, x: str, y: str, legend: bool = True) -> None:
 
 
 def logarithmic(axes: Any, which: str) -> None:
-    """A logarithmic axis with plain numbers at 1, 2, 5, 10, ... (1 and 10 only where it spans many decades)."""
+    """A logarithmic axis with plain numbers at 1, 2, 5, 10, ... (1 and 10 only where it spans many
+    decades).
+    """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axis = getattr(axes, f"{which}axis")

@@ -96,7 +96,9 @@ def _heat(axes: Any, table: pd.DataFrame, x: str, y: str, title: str) -> None:
         colour = "white" if value > middle else "black"
         axes.text(column, row, f"{value:.3f}", ha="center", va="center", fontsize=7, color=colour)
     for column, row in enumerate(np.nanargmin(values, axis=0)):
-        axes.add_patch(plt.Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor="crimson", linewidth=1.8))
+        axes.add_patch(
+            plt.Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor="crimson", linewidth=1.8)
+        )
     axes.set_title(title, fontsize=10)
     axes.set_xlabel(x)
     axes.set_ylabel(y)
@@ -120,7 +122,9 @@ def heat_neighbors(plan: Plan, frame: pd.DataFrame) -> Any:
     parts = _per_dataset(frame)
     budgets = sorted(frame["budget"].unique())
     shape = (len(parts), len(budgets))
-    figure, grid = plt.subplots(*shape, figsize=(5.2 * shape[1], 3.9 * shape[0]), layout="constrained", squeeze=False)
+    figure, grid = plt.subplots(
+        *shape, figsize=(5.2 * shape[1], 3.9 * shape[0]), layout="constrained", squeeze=False
+    )
     for line, (name, trials) in zip(grid, parts, strict=True):
         part = trials.assign(
             alpha=each(trials, "parameters", "alpha").astype(float),
@@ -152,7 +156,9 @@ def growing(plan: Plan, frame: pd.DataFrame) -> Any:
         len(parts), 2, figsize=(2 * WIDTH, HEIGHT * len(parts)), layout="constrained", squeeze=False
     )
     for (left, right), (name, trials) in zip(grid, parts, strict=True):
-        part = trials.assign(label=trials["method_label"] + ", " + trials["votes"].astype(int).astype(str) + " votes")
+        part = trials.assign(
+            label=trials["method_label"] + ", " + trials["votes"].astype(int).astype(str) + " votes"
+        )
         for axes, column, text in ((left, "rmse", "RMSE"), (right, "mean_evidence", "mean evidence (votes)")):
             draw_lines(axes, part, "n_items", column, "label")
             logarithmic(axes, "x")
@@ -170,17 +176,27 @@ def concentrate(plan: Plan, frame: pd.DataFrame) -> Any:
         draw_lines(axes, part, "share", "rmse", "method_label")
         logarithmic(axes, "x")
         finish(
-            axes, f"{name}, budget {percent(float(part['budget'].iloc[0]))}", "share of items that get votes", "RMSE"
+            axes,
+            f"{name}, budget {percent(float(part['budget'].iloc[0]))}",
+            "share of items that get votes",
+            "RMSE",
         )
     return figure
 
 
 def estimated_rmse(plan: Plan, frame: pd.DataFrame) -> Any:
-    """Estimates of the RMSE over the votes spent, by histograms (left) and with their noise taken off (right)."""
+    """Estimates of the RMSE over the votes spent, by histograms (left) and with their noise taken off
+    (right).
+    """
     plt = pyplot()
     parts = _per_dataset(frame)
     figure, grid = plt.subplots(
-        len(parts), 2, figsize=(2 * WIDTH, HEIGHT * len(parts)), layout="constrained", squeeze=False, sharey="row"
+        len(parts),
+        2,
+        figsize=(2 * WIDTH, HEIGHT * len(parts)),
+        layout="constrained",
+        squeeze=False,
+        sharey="row",
     )
     for line, (name, trials) in zip(grid, parts, strict=True):
         part = trials.assign(label=trials["votes_per_item"].astype(str) + " votes an item")
@@ -269,7 +285,9 @@ def sine(plan: Plan, frame: pd.DataFrame) -> Any:
     for axes, trial in zip(places, trials, strict=True):
         found = sine_estimate(trial)
         axes.axvspan(*SPARSE, color="0.92", label="one vote for 20 items")
-        axes.fill_between(found.x, found.lower, found.upper, alpha=0.3, color="tab:blue", linewidth=0, label="interval")
+        axes.fill_between(
+            found.x, found.lower, found.upper, alpha=0.3, color="tab:blue", linewidth=0, label="interval"
+        )
         axes.plot(found.x, found.truth, color="black", linewidth=1.2, label="truth")
         axes.plot(found.x, found.estimate, color="tab:blue", linewidth=1.2, label="estimate")
         finish(axes, titles[trial.options["interval"]], "x", "P(Y = 1 | x)")
@@ -286,7 +304,13 @@ def entropy(plan: Plan, frame: pd.DataFrame) -> Any:
         other = axes.twinx()
         other.plot(edges, np.concatenate([[0], np.cumsum(heights)]), color="black", linewidth=1)
         other.set_ylim(0, 1.02)
-        finish(axes, f"{row['dataset']}, mean {row['mean_entropy']:.3f}", "normalised entropy", "share", legend=False)
+        finish(
+            axes,
+            f"{row['dataset']}, mean {row['mean_entropy']:.3f}",
+            "normalised entropy",
+            "share",
+            legend=False,
+        )
     return figure
 
 
@@ -307,7 +331,10 @@ def consistency(plan: Plan, frame: pd.DataFrame) -> Any:
     line = each(frame, "options", "graph") + ", " + each(frame, "options", "dimension").astype(str) + " d"
     frame = frame.assign(line=line)
     for axes, column, text in zip(
-        places, ("largest_error", "rmse", "votes_per_item"), ("largest error", "RMSE", "votes per item"), strict=True
+        places,
+        ("largest_error", "rmse", "votes_per_item"),
+        ("largest error", "RMSE", "votes per item"),
+        strict=True,
     ):
         draw_lines(axes, frame, "n_items", column, "line")
         logarithmic(axes, "x")

@@ -1,7 +1,7 @@
 """The paper's findings as statements that pass or fail, each with its number.
 
-A statement is checked on every dataset that its experiment was run on. Where the experiment was not run there is no
-statement; a statement that fails says by how much.
+A statement is checked on every dataset that its experiment was run on. Where the experiment was not run there
+is no statement; a statement that fails says by how much.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,9 +17,13 @@ FLAT = 0.10  # a change below a tenth is "stagnates"
 STEEP = 0.30  # a change above three tenths is "falls"
 SLOPES = (0.7, 1.1)  # of log evidence over log 1/(1 - alpha); components and peaks keep it below 1
 LEVEL = 0.01  # two RMSEs this close count as level,
-STANDARD_ERRORS = 2.0  # ... and so do two whose difference, draw by draw, is within so many of its standard errors
+STANDARD_ERRORS = (
+    2.0  # ... and so do two whose difference, draw by draw, is within so many of its standard errors
+)
 OURS = ("PLS (auto, classifier of votes as prior)", "PLS (auto)")  # the first that was run is judged
-ROWS_WITHIN = 2 / 3  # of the authors' rows that have to lie within one of their standard deviations: of draws from one
+ROWS_WITHIN = (
+    2 / 3
+)  # of the authors' rows that have to lie within one of their standard deviations: of draws from one
 #                      normal distribution, 68 % do
 
 
@@ -107,7 +111,8 @@ def alpha_and_neighbors(frames: Frames) -> Iterator[Finding]:
             (means.index.max(), few, many, "a large alpha likes few neighbours"),
         ):
             row = means.loc[alpha]
-            number = f"alpha {alpha:g}: RMSE {row[better]:.4f} with {better} neighbours, {row[worse]:.4f} with {worse}"
+            number = f"alpha {alpha:g}: RMSE {row[better]:.4f} with {better} neighbours, {row[worse]:.4f} "
+            f"with {worse}"
             yield Finding(name, dataset, words, bool(row[better] < row[worse]), number)
 
 
@@ -124,7 +129,8 @@ def stagnation(frames: Frames) -> Iterator[Finding]:
             dataset,
             "RMSE on items without votes stagnates, while it falls on items with votes",
             bool(abs(change["rmse_test"]) < FLAT and change["rmse_train"] > STEEP),
-            f"alpha {alpha:g}, from {100 * start:g} % to {100 * end:g} %: {change['rmse_test']:.0%} lower without, "
+            f"alpha {alpha:g}, from {100 * start:g} % to {100 * end:g} %: {change['rmse_test']:.0%} lower "
+            "without, "
             f"{change['rmse_train']:.0%} lower with votes",
         )
 
@@ -159,7 +165,8 @@ def evidence_growth(frames: Frames) -> Iterator[Finding]:
             dataset,
             "the evidence of an item grows about like 1 / (1 - alpha)",
             SLOPES[0] <= slope <= SLOPES[1],
-            f"slope {slope:.2f} of log evidence over log 1 / (1 - alpha), alpha from 0.9 to {means.index.max():g}",
+            f"slope {slope:.2f} of log evidence over log 1 / (1 - alpha), alpha from 0.9 to "
+            f"{means.index.max():g}",
         )
 
 
@@ -173,9 +180,11 @@ def growing_items(frames: Frames) -> Iterator[Finding]:
         yield Finding(
             name,
             dataset,
-            "with a fixed number of votes, RMSE grows with the dataset for a small alpha and hardly for a large one",
+            "with a fixed number of votes, RMSE grows with the dataset for a small alpha and hardly for a "
+            "large one",
             bool(change[low] > FLAT and change[high] < change[low]),
-            f"from {means.columns.min():,} to {means.columns.max():,} items: {change[low]:+.0%} at alpha {low:g}, "
+            f"from {means.columns.min():,} to {means.columns.max():,} items: {change[low]:+.0%} at alpha "
+            f"{low:g}, "
             f"{change[high]:+.0%} at {high:g}",
         )
         seen = part.groupby(["alpha", "n_items"])["mean_evidence"].mean().unstack()
@@ -185,7 +194,9 @@ def growing_items(frames: Frames) -> Iterator[Finding]:
             dataset,
             "and the evidence of an item falls",
             bool((seen[last] < seen[first]).all()),
-            "; ".join(f"alpha {alpha:g}: {row[first]:.3f} to {row[last]:.3f}" for alpha, row in seen.iterrows()),
+            "; ".join(
+                f"alpha {alpha:g}: {row[first]:.3f} to {row[last]:.3f}" for alpha, row in seen.iterrows()
+            ),
         )
 
 
@@ -300,11 +311,14 @@ def authors_rows(frames: Frames) -> Iterator[Finding]:
             else:
                 outside.append(f"{key} at {int(votes)} votes: {ours:.4f}, theirs {mean:.4f} ± {spread:.4f}")
         if inside + len(outside):
-            number = f"{inside} of {inside + len(outside)}" + ("; not: " + "; ".join(outside) if outside else "")
+            number = f"{inside} of {inside + len(outside)}" + (
+                "; not: " + "; ".join(outside) if outside else ""
+            )
             yield Finding(
                 experiment,
                 "two_moons",
-                f"at least {ROWS_WITHIN:.0%} of the rows are within a standard deviation of the authors' mean",
+                f"at least {ROWS_WITHIN:.0%} of the rows are within a standard deviation of the authors' "
+                "mean",
                 inside >= ROWS_WITHIN * (inside + len(outside)),
                 number,
             )
@@ -362,9 +376,13 @@ def errors_vanish(frames: Frames) -> Iterator[Finding]:
             "consistency",
             f"unit cube, {dimension} d, {graph}",
             "the largest error falls while votes per item fall",
-            bool(last["largest_error"] < first["largest_error"] and last["votes_per_item"] < first["votes_per_item"]),
+            bool(
+                last["largest_error"] < first["largest_error"]
+                and last["votes_per_item"] < first["votes_per_item"]
+            ),
             f"{first['largest_error']:.3f} to {last['largest_error']:.3f}, RMSE {first['rmse']:.4f} to "
-            f"{last['rmse']:.4f}, votes per item {first['votes_per_item']:.3f} to {last['votes_per_item']:.3f}",
+            f"{last['rmse']:.4f}, votes per item {first['votes_per_item']:.3f} to "
+            f"{last['votes_per_item']:.3f}",
         )
 
 

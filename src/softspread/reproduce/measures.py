@@ -2,8 +2,8 @@
 
     trial  ->  dataset, votes drawn from its soft labels  ->  method  ->  distance to the truth
 
-Every measure takes a trial and the bench it runs on, and returns one or several rows; what they share with the other
-measures (dataset, method, seed, versions) is added by :mod:`softspread.reproduce.run`.
+Every measure takes a trial and the bench it runs on, and returns one or several rows; what they share with
+the other measures (dataset, method, seed, versions) is added by :mod:`softspread.reproduce.run`.
 """
 
 import time
@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softspread import datasets, metrics
-from softspread.data import AnyArray, FloatArray, IntArray
+from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.datasets.core import Dataset, LackingError, normalized_entropy
 from softspread.errors import InputError
 from softspread.graph import Graph, knn_graph
 from softspread.reproduce.methods import Outcome, Task, check_soft_labels, find_method
 from softspread.reproduce.plan import Trial, fingerprint
 from softspread.simulate import draw_crowd_votes, draw_votes, make_crowd
-from softspread.votes import Votes
+from softspread.votes.votes import Votes
 
 if TYPE_CHECKING:
     from softspread.reproduce.dcic import Opened
@@ -57,7 +57,9 @@ class Bench:
             while len(self._datasets) >= MOST_KEPT:
                 oldest = next(iter(self._datasets))
                 del self._datasets[oldest]
-                self._graphs = {name: kept for name, kept in self._graphs.items() if not name.startswith(oldest)}
+                self._graphs = {
+                    name: kept for name, kept in self._graphs.items() if not name.startswith(oldest)
+                }
             options = {name: value for name, value in description.items() if name != "name"}
             self._datasets[key] = datasets.load(description["name"], self.data, **options)
         return self._datasets[key]
@@ -101,7 +103,9 @@ class Bench:
             if data.X is None or data.labels is None:
                 return float("nan")
             size = min(SILHOUETTE_ITEMS, len(data.X))
-            self._numbers[key] = float(silhouette_score(data.X, data.labels, sample_size=size, random_state=0))
+            self._numbers[key] = float(
+                silhouette_score(data.X, data.labels, sample_size=size, random_state=0)
+            )
         return self._numbers[key]
 
 
@@ -115,8 +119,12 @@ def _allowed(n: int, trial: Trial, rng: np.random.Generator) -> IntArray | None:
 def draw(data: Dataset, trial: Trial, rng: np.random.Generator, among: IntArray | None) -> Votes:
     """The votes of a trial."""
     if data.p_true is None:
-        raise LackingError(f"{data.name} has no soft labels to draw votes from; give it features or soft_labels.npy.")
-    n_votes = trial.n_votes if trial.n_votes is not None else max(1, round((trial.budget or 0) * data.n_items))
+        raise LackingError(
+            f"{data.name} has no soft labels to draw votes from; give it features or soft_labels.npy."
+        )
+    n_votes = (
+        trial.n_votes if trial.n_votes is not None else max(1, round((trial.budget or 0) * data.n_items))
+    )
     crowd = trial.design.get("crowd", "plain")
     if "sequence" in trial.design:
         return _in_sequence(data.p_true, trial, data.classes)
@@ -126,7 +134,9 @@ def draw(data: Dataset, trial: Trial, rng: np.random.Generator, among: IntArray 
         return _some_real_votes(data, n_votes, rng)
     if crowd not in CROWDS:
         raise InputError(f"crowd must be plain, real or one of {', '.join(CROWDS)}, got {crowd!r}.")
-    people = make_crowd(trial.design.get("n_annotators", N_ANNOTATORS), len(data.classes), rng, **CROWDS[crowd])
+    people = make_crowd(
+        trial.design.get("n_annotators", N_ANNOTATORS), len(data.classes), rng, **CROWDS[crowd]
+    )
     burst = trial.design.get("burst", 1)
     return draw_crowd_votes(data.p_true, n_votes, rng, people, classes=data.classes, among=among, burst=burst)
 
@@ -134,7 +144,8 @@ def draw(data: Dataset, trial: Trial, rng: np.random.Generator, among: IntArray 
 def _in_sequence(p_true: FloatArray, trial: Trial, classes: AnyArray) -> Votes:
     """Votes from one generator that runs through all budgets, and through all draws of each, in order.
 
-    Design: ``sequence``, the numbers of votes, a list in a list; ``sequence_draws`` of each; ``sequence_seed``.
+    Design: ``sequence``, the numbers of votes, a list in a list; ``sequence_draws`` of each;
+    ``sequence_seed``.
     """
     rng = np.random.default_rng(int(trial.design["sequence_seed"]) + trial.seed)
     for n_votes in trial.design["sequence"]:
@@ -142,7 +153,9 @@ def _in_sequence(p_true: FloatArray, trial: Trial, classes: AnyArray) -> Votes:
             votes = draw_votes(p_true, n_votes, rng, classes=classes)
             if (n_votes, number) == (trial.n_votes, trial.draw):
                 return votes
-    raise InputError(f"draw {trial.draw} of {trial.n_votes} votes is not in the sequence {trial.design['sequence']}.")
+    raise InputError(
+        f"draw {trial.draw} of {trial.n_votes} votes is not in the sequence {trial.design['sequence']}."
+    )
 
 
 def _some_real_votes(data: Dataset, n_votes: int, rng: np.random.Generator) -> Votes:
@@ -151,12 +164,16 @@ def _some_real_votes(data: Dataset, n_votes: int, rng: np.random.Generator) -> V
     votes = data.votes
     chosen = np.sort(rng.permutation(len(votes))[:n_votes])
     people = None if votes.annotators is None else votes.annotators[chosen]
-    return Votes(votes.items[chosen], votes.labels[chosen], votes.weights[chosen], people, classes=votes.class_names())
+    return Votes(
+        votes.items[chosen], votes.labels[chosen], votes.weights[chosen], people, classes=votes.class_names()
+    )
 
 
 def _run_method(trial: Trial, task: Task) -> tuple[Outcome, float]:
     method = find_method(trial.method)
-    if trial.method == "pls" and isinstance(trial.parameters.get("n_neighbors", 0), int):  # the graph is not timed
+    if trial.method == "pls" and isinstance(
+        trial.parameters.get("n_neighbors", 0), int
+    ):  # the graph is not timed
         task.graph(trial.parameters.get("n_neighbors", 20), trial.parameters.get("bandwidth", "kth"))
     started = time.perf_counter()
     outcome = method(task, **trial.parameters)
@@ -174,7 +191,7 @@ def errors(p_true: FloatArray, p: FloatArray) -> Row:
     }
 
 
-# -------------------------------------------------------------------------------------------------------- the measures
+# ----------------------------------------------------------------------------------------------- the measures
 def scores(trial: Trial, bench: Bench) -> list[Row]:
     """How far a method's soft labels are from the truth."""
     task, among = bench.task(trial)
@@ -203,7 +220,8 @@ def scores(trial: Trial, bench: Bench) -> list[Row]:
 
 
 def estimated_rmse(trial: Trial, bench: Bench) -> list[Row]:
-    """What a small annotated set says about the RMSE on held-out items: by histograms as in the paper, and corrected.
+    """What a small annotated set says about the RMSE on held-out items: by histograms as in the paper, and
+    corrected.
 
     Options: ``sizes`` and ``votes_per_item``, lists in a list.
     """
@@ -222,7 +240,13 @@ def estimated_rmse(trial: Trial, bench: Bench) -> list[Row]:
         for number in trial.options["votes_per_item"]:
             chosen = rng.permutation(test)[:size]
             counts = rng.multinomial(number, task.p_true[chosen]).astype(np.float64)
-            row = {"n_items": len(p), "size": size, "votes_per_item": number, "votes": size * number, "rmse": truth}
+            row = {
+                "n_items": len(p),
+                "size": size,
+                "votes_per_item": number,
+                "votes": size * number,
+                "rmse": truth,
+            }
             row["estimate"] = metrics.rmse(counts / number, p[chosen])
             if number > 1:
                 row["corrected"] = _corrected(p[chosen], counts, rng)
@@ -232,7 +256,7 @@ def estimated_rmse(trial: Trial, bench: Bench) -> list[Row]:
 
 def _corrected(p: FloatArray, counts: FloatArray, rng: np.random.Generator) -> float:
     """RMSE from votes with their own noise taken off; where that leaves less than nothing, 0."""
-    from softspread.quality import estimate_quality
+    from softspread.quality.estimate import estimate_quality
 
     return float(estimate_quality(p, counts, rng=rng, n_bootstrap=FEW_BOOTSTRAPS).rmse.value)
 
@@ -255,7 +279,9 @@ def first_votes(votes: Votes, number: int) -> Votes:
 
 
 def entropy(trial: Trial, bench: Bench) -> list[Row]:
-    """How uncertain the soft labels of a dataset are, and how often their most probable class is the hard label."""
+    """How uncertain the soft labels of a dataset are, and how often their most probable class is the hard
+    label.
+    """
     data = bench.dataset(trial.dataset)
     if data.p_true is None:
         raise LackingError(f"{data.name} has no soft labels; give it features or soft_labels.npy.")
@@ -274,7 +300,7 @@ def runtime(trial: Trial, bench: Bench) -> list[Row]:
 
     Options: ``way`` "batch", "live" or "literal"; ``most`` votes for the slow ways.
     """
-    from softspread.estimators import ProbabilisticLabelSpreading
+    from softspread.estimators.spreading import ProbabilisticLabelSpreading
 
     n, way = int(trial.design["n_items"]), trial.options["way"]
     rng = np.random.default_rng([trial.seed, n, trial.draw])
@@ -287,7 +313,9 @@ def runtime(trial: Trial, bench: Bench) -> list[Row]:
     solver = "literal" if way == "literal" else "auto"
     if way != "batch":
         items = items[: int(trial.options.get("most", 50))]
-    estimator = ProbabilisticLabelSpreading(**trial.parameters, solver=solver, annotator_model="none", n_jobs=1)
+    estimator = ProbabilisticLabelSpreading(
+        **trial.parameters, solver=solver, annotator_model="none", n_jobs=1
+    )
     # a first fit loads the compiled code, and for "live" is the state that votes come to
     estimator.fit(graph, Votes.from_pairs(items[:1], own[items[:1]], classes=list(range(CLUSTERS))))
     started = time.perf_counter()
@@ -298,15 +326,21 @@ def runtime(trial: Trial, bench: Bench) -> list[Row]:
         estimator.fit(graph, Votes.from_pairs(items, own[items], classes=list(range(CLUSTERS))))
     seconds = time.perf_counter() - started
     n_done = len(items) - 1 if way == "live" else len(items)
-    return [{"n_items": n, "votes": n_done, "seconds": seconds, "ms_per_vote": 1e3 * seconds / max(1, n_done)}]
+    return [
+        {"n_items": n, "votes": n_done, "seconds": seconds, "ms_per_vote": 1e3 * seconds / max(1, n_done)}
+    ]
 
 
-CLUSTERS, CLUSTER_DIMENSION, CLUSTER_SPREAD = 10, 20, 1.0  # Gaussian clouds that touch, as embeddings of images do
+CLUSTERS, CLUSTER_DIMENSION, CLUSTER_SPREAD = (
+    10,
+    20,
+    1.0,
+)  # Gaussian clouds that touch, as embeddings of images do
 
 
 def consistency(trial: Trial, bench: Bench) -> list[Row]:
     """Largest error and RMSE at the theorem's rates while votes per item vanish; one draw."""
-    from softspread.guarantees import simulate_consistency
+    from softspread.guarantees.theorem import simulate_consistency
 
     seed = np.random.SeedSequence([trial.seed, trial.draw, trial.votes_key]).generate_state(1)[0]
     started = time.perf_counter()

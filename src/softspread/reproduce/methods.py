@@ -1,8 +1,8 @@
 """Every method by name: from votes on some items to soft labels for all of them.
 
-Ours, the paper's baselines, and :mod:`softspread.reproduce.competitors`. A word as parameter asks for a choice:
-"auto" by the votes themselves, without any truth; "truth" by comparing with the truth, as the paper does for its
-rows with a star, which nobody can do in practice.
+Ours, the paper's baselines, and :mod:`softspread.reproduce.competitors`. A word as parameter asks for a
+choice: "auto" by the votes themselves, without any truth; "truth" by comparing with the truth, as the paper
+does for its rows with a star, which nobody can do in practice.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from softspread.baselines import GaussianKernelRegression, KNeighborsVotes, VoteHistogram
-from softspread.data import FloatArray
+from softspread._common.types import FloatArray
 from softspread.datasets.core import Dataset, LackingError
 from softspread.errors import InputError
-from softspread.estimators import ProbabilisticLabelSpreading
+from softspread.estimators.baselines import GaussianKernelRegression, KNeighborsVotes, VoteHistogram
+from softspread.estimators.priors import better_of, classifier_prior
+from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.graph import Graph, knn_graph
-from softspread.priors import better_of, classifier_prior
 from softspread.reproduce import competitors
-from softspread.tuning import tune
-from softspread.votes import Votes
+from softspread.tuning.tune import tune
+from softspread.votes.votes import Votes
 
 N_NEIGHBORS = 20
 TRUTH_TRIALS = 30  # evaluations of a search against the truth; the paper allowed 200
@@ -46,7 +46,8 @@ class Task:
         """Features; every method here needs them."""
         if self.data.X is None:
             raise LackingError(
-                f"{self.data.name} has no features; make features_<name>.npy in its folder with `softspread embed`."
+                f"{self.data.name} has no features; make features_<name>.npy in its folder with `softspread "
+                "embed`."
             )
         return self.data.X
 
@@ -97,8 +98,9 @@ def spread(
 ) -> Outcome:
     """Ours. Words choose: alpha, n_neighbors and prior_strength "auto"; alpha "truth" (and the neighbours).
 
-    prior "model": predictions that came with the dataset; "votes": a classifier trained on the votes, which is left out
-    where held-out votes are better off without it. The strength of either is chosen by held-out votes.
+    prior "model": predictions that came with the dataset; "votes": a classifier trained on the votes, which
+    is left out where held-out votes are better off without it. The strength of either is chosen by held-out
+    votes.
     """
     chosen: dict[str, Any] = {}
     items: Any
@@ -170,7 +172,10 @@ def _chosen_by_truth(task: Task, bandwidth: str) -> tuple[Graph, dict[str, Any]]
         n_jobs=1,
         random_state=task.seed,
     )
-    return task.graph(int(found.n_neighbors or 1), bandwidth), {"alpha": found.alpha, "n_neighbors": found.n_neighbors}
+    return task.graph(int(found.n_neighbors or 1), bandwidth), {
+        "alpha": found.alpha,
+        "n_neighbors": found.n_neighbors,
+    }
 
 
 def count_votes(task: Task) -> Outcome:
@@ -184,7 +189,9 @@ def kernel_regression(task: Task, gamma: float | str = 1.0) -> Outcome:
     chosen = {}
     if gamma == TRUTH:
         chosen = {"gamma": _baseline_by_truth(task, "gkr").gamma}
-    estimator = GaussianKernelRegression(chosen.get("gamma", gamma)).fit(task.X, task.votes, classes=task.data.classes)
+    estimator = GaussianKernelRegression(chosen.get("gamma", gamma)).fit(
+        task.X, task.votes, classes=task.data.classes
+    )
     return Outcome(estimator.predict_proba(), estimator.evidence_, chosen)
 
 
@@ -261,7 +268,8 @@ def find_method(name: str) -> Method:
 
 
 def method_title(name: str, parameters: Mapping[str, Any]) -> str:
-    """How a method with its parameters is called in tables, such as "PLS (0.9)"; a star marks a choice by the truth.
+    """How a method with its parameters is called in tables, such as "PLS (0.9)"; a star marks a choice by the
+    truth.
 
     Examples
     --------
@@ -275,14 +283,18 @@ def method_title(name: str, parameters: Mapping[str, Any]) -> str:
         value = parameters[main]
         words.append({TRUTH: "*"}.get(value, value) if isinstance(value, str) else f"{value:g}")
     if "prior" in parameters and parameters["prior"] != "none":
-        words.append({"model": "model as prior", "votes": "classifier of votes as prior"}[parameters["prior"]])
+        words.append(
+            {"model": "model as prior", "votes": "classifier of votes as prior"}[parameters["prior"]]
+        )
     if parameters.get("annotator_model", "none") != "none":
         words.append(f"annotators: {parameters['annotator_model']}")
     return f"{title} ({', '.join(words)})" if words else title
 
 
 def check_soft_labels(p: FloatArray, n: int, n_classes: int) -> FloatArray:
-    """The soft labels, if they are: shape, no NaN, not negative, rows summing to 1 up to rounding, which is undone."""
+    """The soft labels, if they are: shape, no NaN, not negative, rows summing to 1 up to rounding, which is
+    undone.
+    """
     table = np.asarray(p, dtype=np.float64)
     if table.shape != (n, n_classes) or not np.isfinite(table).all() or (table < 0).any():
         raise InputError(f"a method returned no soft labels: shape {table.shape}, expected {(n, n_classes)}.")

@@ -1,4 +1,6 @@
-"""Miniature datasets in the format of the DCIC benchmark, made of the digits: what it does without a download."""
+"""Miniature datasets in the format of the DCIC benchmark, made of the digits: what it does without a
+download.
+"""
 
 import json
 from pathlib import Path

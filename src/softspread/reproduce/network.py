@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from softspread.data import FloatArray
+from softspread._common.types import FloatArray
 
 HIDDEN = 64
 EPOCHS = 60

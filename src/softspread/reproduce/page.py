@@ -1,4 +1,5 @@
-"""One page with every experiment: question, table, figure, findings, and where and why ours differ from the paper's.
+"""One page with every experiment: question, table, figure, findings, and where and why ours differ from the
+paper's.
 
 <out>/<experiment>/{trials.csv, table.md, table.tex, figure.png}  ->  <out>/report.html, <out>/report.md
 """
@@ -70,7 +71,8 @@ def _html(shown: Sequence[Shown], found: Sequence[Finding], command: str, skippe
     lines = [one.line() for one in sorted(found, key=lambda one: one.holds)]  # what fails first
     blocks = [
         report.heading(
-            "The paper, rerun", "Every table and figure of arXiv:2602.04574 from plans, seeds and one command."
+            "The paper, rerun",
+            "Every table and figure of arXiv:2602.04574 from plans, seeds and one command.",
         ),
         report.section(f"Findings: {_verdict(found)}", report.bullets(lines), note=NOTE_FINDINGS),
     ]
@@ -95,12 +97,13 @@ def _html(shown: Sequence[Shown], found: Sequence[Finding], command: str, skippe
             parts.append(report.paragraph("Where ours differ: " + " ".join(one.plan.differs.split())))
         blocks.append(_anchored(one.plan.name, report.section(one.plan.title, *parts, note=_sizes(one))))
     blocks.append(report.section("What was run", report.code(command), report.bullets(_left_out(skipped))))
-    return report.page("softspread reproduce", *blocks, footer="This file is complete in itself and loads nothing.")
+    return report.page(
+        "softspread reproduce", *blocks, footer="This file is complete in itself and loads nothing."
+    )
 
 
-NOTE_FINDINGS = (
-    "What the paper says in words, checked on every dataset that was run. A statement may fail on one of them."
-)
+NOTE_FINDINGS = "What the paper says in words, checked on every dataset that was run. A statement may fail "
+"on one of them."
 
 
 def _anchored(name: str, markup: str) -> str:
@@ -110,12 +113,17 @@ def _anchored(name: str, markup: str) -> str:
 def _contents(shown: Sequence[Shown]) -> str:
     """Links to the experiments that have rows; the others in one line."""
     links = [
-        f"<li><a style='color:inherit' href='#{report.escape(one.plan.name)}'>{report.escape(one.plan.title)}</a></li>"
+        "<li><a style='color:inherit' "
+        f"href='#{report.escape(one.plan.name)}'>{report.escape(one.plan.title)}</a></li>"
         for one in shown
         if len(one.frame)
     ]
     empty = [one.plan.name for one in shown if not len(one.frame)]
-    rest = report.paragraph(f"Nothing to show for {', '.join(empty)}: see what was left out, below.") if empty else ""
+    rest = (
+        report.paragraph(f"Nothing to show for {', '.join(empty)}: see what was left out, below.")
+        if empty
+        else ""
+    )
     return f"<ul>{''.join(links)}</ul>{rest}"
 
 
@@ -125,10 +133,14 @@ def _image(path: Path, title: str) -> str:
 
 
 def _left_out(skipped: Mapping[str, int]) -> list[str]:
-    return [f"{number} trials left out: {reason}" for reason, number in skipped.items()] or ["Nothing was left out."]
+    return [f"{number} trials left out: {reason}" for reason, number in skipped.items()] or [
+        "Nothing was left out."
+    ]
 
 
-def _markdown(shown: Sequence[Shown], found: Sequence[Finding], command: str, skipped: Mapping[str, int]) -> str:
+def _markdown(
+    shown: Sequence[Shown], found: Sequence[Finding], command: str, skipped: Mapping[str, int]
+) -> str:
     lines = ["# The paper, rerun", "", f"`{command}`", "", f"## Findings: {_verdict(found)}", ""]
     lines += [f"- {one.line()}" for one in found]
     for one in shown:

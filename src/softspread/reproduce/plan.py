@@ -1,8 +1,9 @@
 """From a plan in TOML to the list of trials that it asks for.
 
-A list stands for an axis: the trials are all combinations of datasets, methods with their parameters, budgets, designs
-and draws. What stands under ``[quick]`` replaces the same entry in quick mode. A trial is a plain description; two
-trials with equal descriptions give equal results, so results can be kept and shared between experiments.
+A list stands for an axis: the trials are all combinations of datasets, methods with their parameters,
+budgets, designs and draws. What stands under ``[quick]`` replaces the same entry in quick mode. A trial is a
+plain description; two trials with equal descriptions give equal results, so results can be kept and shared
+between experiments.
 """
 
 import hashlib
@@ -76,7 +77,9 @@ class Trial:
 
     @property
     def votes_key(self) -> int:
-        """A number from all that decides which votes are drawn: the method does not, so methods see the same votes."""
+        """A number from all that decides which votes are drawn: the method does not, so methods see the same
+        votes.
+        """
         about = self.describe()
         for entry in ("measure", "method", "parameters", "options"):
             del about[entry]
@@ -142,7 +145,7 @@ def _combinations(axes: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield dict(zip(names, chosen, strict=True))
 
 
-# ------------------------------------------------------------------------------------------------------------- reading
+# ---------------------------------------------------------------------------------------------------- reading
 def plan_names() -> list[str]:
     """Names of the plans that come with the package.
 
@@ -151,7 +154,9 @@ def plan_names() -> list[str]:
     >>> "rmse_10" in plan_names()
     True
     """
-    return sorted(entry.name.removesuffix(".toml") for entry in _home().iterdir() if entry.name.endswith(".toml"))
+    return sorted(
+        entry.name.removesuffix(".toml") for entry in _home().iterdir() if entry.name.endswith(".toml")
+    )
 
 
 def load_plan(name: str, quick: bool = True) -> Plan:
@@ -169,7 +174,9 @@ def load_plan(name: str, quick: bool = True) -> Plan:
             raise InputError(f"there is no plan {name}.")
         return read_plan(path.stem, path.read_text(encoding="utf-8"), quick)
     if name not in plan_names():
-        raise InputError(f"experiment {name!r} is unknown; there are {', '.join(plan_names())}, or a path to a .toml.")
+        raise InputError(
+            f"experiment {name!r} is unknown; there are {', '.join(plan_names())}, or a path to a .toml."
+        )
     return read_plan(name, (_home() / f"{name}.toml").read_text(encoding="utf-8"), quick)
 
 
@@ -185,7 +192,9 @@ def read_plan(name: str, text: str, quick: bool = True) -> Plan:
         raise InputError(f"plan {name} is no valid TOML: {error}.") from error
     unknown = sorted((set(raw) | set(raw.get("quick", {}))) - KNOWN)
     if unknown:
-        raise InputError(f"plan {name} has unknown entries {', '.join(unknown)}; known are {', '.join(sorted(KNOWN))}.")
+        raise InputError(
+            f"plan {name} has unknown entries {', '.join(unknown)}; known are {', '.join(sorted(KNOWN))}."
+        )
     missing = [entry for entry in REQUIRED if entry not in raw]
     if missing:
         raise InputError(f"plan {name} lacks {', '.join(missing)}.")

@@ -26,7 +26,13 @@ PIECE_SECONDS = 8.0  # handed to a process at once: enough to share a dataset an
 USUAL_ITEMS = {"two_moons": 1_000, "sine_curve": 2_000, "digits": 1_797}
 OTHER_ITEMS = 10_000  # in datasets that have to be downloaded, about
 MEASURE_SECONDS = {"dcic": 2.5, "consistency": 0.3, "intervals": 0.3, "runtime": 2.0}
-METHOD_SECONDS = {"dawid_skene": 6.0, "crowdlab": 1.0, "laplace": 0.5, "gkr": 0.05, "knn": 0.05}  # on 1,000 items
+METHOD_SECONDS = {
+    "dawid_skene": 6.0,
+    "crowdlab": 1.0,
+    "laplace": 0.5,
+    "gkr": 0.05,
+    "knn": 0.05,
+}  # on 1,000 items
 CHOICE_SECONDS = {"auto": 1.0, "truth": 4.0}  # of a word as parameter
 SPREAD_SECONDS = 0.1
 FAR_SECONDS = {0.99: 0.2, 0.999: 0.4}  # such alpha and above
@@ -47,7 +53,9 @@ def expected_seconds(trial: Trial) -> float:
     usual = USUAL_ITEMS.get(str(trial.dataset["name"]), OTHER_ITEMS)
     n = int(trial.design.get("n_items") or trial.dataset.get("n_items") or usual)
     words = [value for value in trial.parameters.values() if isinstance(value, str)]
-    seconds = METHOD_SECONDS.get(trial.method, SPREAD_SECONDS) + sum(CHOICE_SECONDS.get(word, 0.0) for word in words)
+    seconds = METHOD_SECONDS.get(trial.method, SPREAD_SECONDS) + sum(
+        CHOICE_SECONDS.get(word, 0.0) for word in words
+    )
     alpha = trial.parameters.get("alpha", 0.0)
     if not isinstance(alpha, str):
         seconds += sum(extra for level, extra in FAR_SECONDS.items() if alpha >= level)
@@ -80,7 +88,9 @@ class Processes:
 
 
 def execute(missing: Sequence[Job], data: Path | None, processes: Processes | None) -> Iterator[Result]:
-    """Results as they come; a trial that needs a library that is not installed comes with the reason instead."""
+    """Results as they come; a trial that needs a library that is not installed comes with the reason
+    instead.
+    """
     if processes is None or processes.jobs == 1:
         bench = Bench(data)
         for piece in pieces(missing):
@@ -99,7 +109,9 @@ def execute(missing: Sequence[Job], data: Path | None, processes: Processes | No
 
 
 def pieces(missing: Sequence[Job]) -> Iterator[list[Job]]:
-    """Pieces of the work, each on one dataset; the dataset with most work first, so that the last pieces are short."""
+    """Pieces of the work, each on one dataset; the dataset with most work first, so that the last pieces are
+    short.
+    """
     groups: dict[str, list[tuple[float, Job]]] = {}
     for job in missing:
         shared = fingerprint([dict(job[1].dataset), job[1].design.get("n_items")])
@@ -148,7 +160,9 @@ def _one(key: str, trial: Trial, bench: Bench) -> Result:
     started = time.process_time()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SoftspreadWarning)  # trials with very few votes are meant to have them
+            warnings.simplefilter(
+                "ignore", SoftspreadWarning
+            )  # trials with very few votes are meant to have them
             rows = measure(trial, bench)
     except (MissingExtraError, LackingError) as error:
         return key, [], str(error)

@@ -2,8 +2,8 @@
 
     <out>/<experiment>/trials.jsonl   one row a result, appended;   trials.csv: the same as a tidy table
 
-A trial that any experiment in the same folder has already run with the same versions is not run again, and one that
-several experiments ask for is run once. Results do not depend on the number of processes.
+A trial that any experiment in the same folder has already run with the same versions is not run again, and
+one that several experiments ask for is run once. Results do not depend on the number of processes.
 """
 
 import json
@@ -19,8 +19,8 @@ from typing import Any, TextIO
 import pandas as pd
 
 from softspread import datasets
+from softspread._common.threads import Advance
 from softspread.errors import StoreError
-from softspread.parallel import Advance
 from softspread.reproduce.measures import Row
 from softspread.reproduce.plan import Plan, Trial, fingerprint
 from softspread.reproduce.pool import Processes, execute
@@ -112,10 +112,12 @@ def run_plans(
     Parameters
     ----------
     out : folder for all results; every plan gets a folder of its own in it
-    data : folder with local copies of datasets; datasets that are not there are left out, and ``progress`` says so
+    data : folder with local copies of datasets; datasets that are not there are left out, and ``progress``
+    says so
     processes : to share the work; None computes here
     seed : of all draws
-    advance : called with the number of trials that are done, counting a trial once for each plan that asks for it
+    advance : called with the number of trials that are done, counting a trial once for each plan that asks
+    for it
     finished : called with a plan and its table as soon as its last trial is there
     """
     progress = Progress() if progress is None else progress
@@ -201,7 +203,9 @@ class _Book:
         return frame
 
 
-def _possible(trials: Sequence[Trial], data: Path | None, progress: Progress, advance: Advance) -> Iterator[Trial]:
+def _possible(
+    trials: Sequence[Trial], data: Path | None, progress: Progress, advance: Advance
+) -> Iterator[Trial]:
     """Trials whose dataset is here."""
     for trial in trials:
         name = str(trial.dataset["name"])
@@ -245,9 +249,11 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-# -------------------------------------------------------------------------------------------------------------- tables
+# ----------------------------------------------------------------------------------------------------- tables
 def read_rows(path: Path) -> dict[str, list[Row]]:
-    """Rows of a file by the key of their trial; a last line that was cut off by an interruption is left out."""
+    """Rows of a file by the key of their trial; a last line that was cut off by an interruption is left
+    out.
+    """
     found: dict[str, list[Row]] = {}
     if not path.exists():
         return found

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softspread.data import BoolArray, FloatArray
+from softspread._common.types import BoolArray, FloatArray
 from softspread.datasets.synthetic import SINE_LIPSCHITZ, sine_curve
 from softspread.errors import InputError
-from softspread.estimators import ProbabilisticLabelSpreading
+from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.reproduce.plan import Trial
 from softspread.simulate import draw_columns
-from softspread.votes import Votes
+from softspread.votes.votes import Votes
 
 SPARSE = (4.0, 6.0)  # the stretch with few votes
 SPARSE_SHARE = 1 / 20
@@ -49,7 +49,9 @@ def sine_estimate(trial: Trial) -> SineEstimate:
     items = rng.choice(len(x), size=round(wanted.sum()), p=wanted / wanted.sum())
     columns = draw_columns(data.p_true, items, rng.random(len(items)))
     votes = Votes.from_pairs(items, columns, classes=[0, 1])
-    estimator = ProbabilisticLabelSpreading(**trial.parameters, annotator_model="none", n_jobs=1).fit(data.X, votes)
+    estimator = ProbabilisticLabelSpreading(**trial.parameters, annotator_model="none", n_jobs=1).fit(
+        data.X, votes
+    )
     level = float(trial.options.get("level", 0.95))
     if kind.startswith("hoeffding"):
         slope = 0.0 if kind == "hoeffding_no_bias" else SINE_LIPSCHITZ

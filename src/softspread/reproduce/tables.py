@@ -43,7 +43,9 @@ class Table:
     def to_markdown(self) -> str:
         """With pipes; the best of a column in bold."""
         lines = [_pipes(self.header), _pipes(["---", *["---:"] * (len(self.header) - 1)])]
-        lines += [_pipes([f"**{cell.text}**" if cell.best else cell.text for cell in row]) for row in self.rows]
+        lines += [
+            _pipes([f"**{cell.text}**" if cell.best else cell.text for cell in row]) for row in self.rows
+        ]
         return "\n".join(lines) + "\n" + (f"\n{self.note}\n" if self.note else "")
 
     def to_latex(self) -> str:
@@ -71,7 +73,7 @@ def _latex(text: str) -> str:
     return text.replace("±", r"$\pm$").replace("✓", r"$\checkmark$")
 
 
-# ----------------------------------------------------------------------------------------------------------- the paper
+# -------------------------------------------------------------------------------------------------- the paper
 def paper_numbers(name: str) -> dict[str, dict[str, list[float]]]:
     """A table of the paper: method -> dataset or budget -> numbers.
 
@@ -97,12 +99,14 @@ def paper_key(method: str, parameters: str) -> str:
     return f"{method}_{value}" if isinstance(value, str) else f"{method}_{value:g}"
 
 
-# ---------------------------------------------------------------------------------------------------------- summarising
+# ------------------------------------------------------------------------------------------------ summarising
 def labelled(frame: pd.DataFrame) -> pd.DataFrame:
     """The trials with readable labels of their dataset and their method."""
     frame = frame.copy()
     frame["dataset_label"] = _dataset_labels(frame)
-    titles = [method_title(m, json.loads(p)) for m, p in zip(frame["method"], frame["parameters"], strict=True)]
+    titles = [
+        method_title(m, json.loads(p)) for m, p in zip(frame["method"], frame["parameters"], strict=True)
+    ]
     frame["method_label"] = titles
     frame["paper_key"] = [paper_key(m, p) for m, p in zip(frame["method"], frame["parameters"], strict=True)]
     return frame
@@ -150,7 +154,9 @@ def percent(share: float) -> str:
 
 def mean_and_spread(values: Any, digits: int = DIGITS) -> str:
     """Mean and standard deviation as text; a single number stands alone."""
-    numbers = np.asarray([value for value in values if value is not None and not math.isnan(value)], dtype=np.float64)
+    numbers = np.asarray(
+        [value for value in values if value is not None and not math.isnan(value)], dtype=np.float64
+    )
     if not len(numbers):
         return DASH
     if len(numbers) == 1:
@@ -187,7 +193,9 @@ def by_method(plan: Plan, frame: pd.DataFrame, value: str = "rmse") -> Table:
     return Table(plan.title, tuple(header), tuple(rows), note)
 
 
-def _paper_column(frame: pd.DataFrame, column: str, paper: dict[str, dict[str, list[float]]]) -> dict[str, list[float]]:
+def _paper_column(
+    frame: pd.DataFrame, column: str, paper: dict[str, dict[str, list[float]]]
+) -> dict[str, list[float]]:
     """The paper's numbers for one of our columns, by method."""
     part = frame[frame["column"] == column]
     names = (str(part["dataset"].iloc[0]), str(int(part["votes"].iloc[0])) if "votes" in part else "")
@@ -258,7 +266,11 @@ def of_datasets(plan: Plan, frame: pd.DataFrame) -> Table:
         )
     header = ("Dataset", "items", "classes", "mean entropy", "90 % quantile", "accuracy")
     note = "Entropy is normalised: 0 certain, 1 uniform. Accuracy: the most probable class is the hard label."
-    note += " Soft labels: " + "; ".join(f"{row['dataset']}, {row['soft_labels']}" for _, row in frame.iterrows()) + "."
+    note += (
+        " Soft labels: "
+        + "; ".join(f"{row['dataset']}, {row['soft_labels']}" for _, row in frame.iterrows())
+        + "."
+    )
     return Table(plan.title, header, tuple(rows), note)
 
 

@@ -2,5 +2,6 @@
 
 browser -> routes -> service -> writer (append-only log, group commit) -> live state (diffusion) -> dashboard
 
-The log in the database is the truth. Everything else here (mass, queue, leases, snapshots) can be rebuilt from it.
+The log in the database is the truth. Everything else here (mass, queue, leases, snapshots) can be rebuilt
+from it.
 """

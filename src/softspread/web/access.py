@@ -22,7 +22,9 @@ VOTES_PER_SECOND, VOTES_AT_ONCE = 30.0, 300.0  # by person; a queue that was off
 REQUESTS_PER_SECOND, REQUESTS_AT_ONCE = 60.0, 400.0  # by person
 LOGINS_PER_SECOND, LOGINS_AT_ONCE = 1 / 20, 10.0  # by address, and by name
 _bearer = HTTPBearer(auto_error=False, description="A token from the People page")
-_cookie = APIKeyCookie(name=SESSION_COOKIE, auto_error=False, description="The session of a signed-in browser")
+_cookie = APIKeyCookie(
+    name=SESSION_COOKIE, auto_error=False, description="The session of a signed-in browser"
+)
 
 
 class Door:
@@ -45,7 +47,9 @@ class Door:
             word, via = request.cookies.get(SESSION_COOKIE, ""), "session"
         if not word:
             return None
-        return self.accounts.remembered(word, via) or await run_in_threadpool(self.accounts.recognise, word, via)
+        return self.accounts.remembered(word, via) or await run_in_threadpool(
+            self.accounts.recognise, word, via
+        )
 
     def note(self, request: Request, who: str, action: str, detail: str = "") -> None:
         """Write into the audit log."""
@@ -54,7 +58,9 @@ class Door:
 
 
 def bearer_word(header: str) -> str | None:
-    """The token of an Authorization header: Bearer, Token (as Label Studio sends), or the password of Basic."""
+    """The token of an Authorization header: Bearer, Token (as Label Studio sends), or the password of
+    Basic.
+    """
     scheme, _, rest = header.partition(" ")
     if scheme.lower() in ("bearer", "token"):
         return rest.strip()
@@ -88,7 +94,9 @@ def check_origin(request: Request) -> None:
 
 
 def check_csrf(request: Request, person: Person) -> None:
-    """A page must repeat the word it was given; a token needs none, as browsers never send it by themselves."""
+    """A page must repeat the word it was given; a token needs none, as browsers never send it by
+    themselves.
+    """
     if request.method in SAFE or person.via == "token":
         return
     check_origin(request)

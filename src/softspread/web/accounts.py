@@ -1,6 +1,7 @@
 """Who may do what: accounts, invitations, sessions, tokens, and a book of what was done.
 
-Passwords are kept as argon2 hashes, all other secrets as SHA-256 of random words of 256 bits. Nothing here knows HTTP.
+Passwords are kept as argon2 hashes, all other secrets as SHA-256 of random words of 256 bits. Nothing here
+knows HTTP.
 """
 
 import hashlib
@@ -86,10 +87,12 @@ class Accounts:
         self._remembered: dict[str, tuple[Person, float]] = {}
         self._lock = threading.Lock()
 
-    # ------------------------------------------------------------------------------------------------------- accounts
+    # ----------------------------------------------------------------------------------------------- accounts
     def has_admin(self) -> bool:
         """Whether somebody can invite others."""
-        wanted = sa.select(models.accounts.c.id).where(models.accounts.c.role == ADMIN, models.accounts.c.active == 1)
+        wanted = sa.select(models.accounts.c.id).where(
+            models.accounts.c.role == ADMIN, models.accounts.c.active == 1
+        )
         with self._store.reading() as connection:
             return connection.execute(wanted.limit(1)).first() is not None
 
@@ -115,7 +118,9 @@ class Accounts:
             return self._insert(connection, values)
 
     def _insert(self, connection: sa.Connection, values: dict[str, Any]) -> Person:
-        taken = sa.select(models.accounts.c.id).where(sa.func.lower(models.accounts.c.name) == values["name"].lower())
+        taken = sa.select(models.accounts.c.id).where(
+            sa.func.lower(models.accounts.c.name) == values["name"].lower()
+        )
         if connection.execute(taken).first() is not None:
             raise InputError(f"the name {values['name']!r} is taken; choose another.")
         try:
@@ -156,7 +161,7 @@ class Accounts:
         self.forget()
         return done.rowcount > 0
 
-    # ---------------------------------------------------------------------------------------------------- invitations
+    # -------------------------------------------------------------------------------------------- invitations
     def invite(self, role: str, by: str, note: str = "", seconds: float = INVITATION_SECONDS) -> str:
         """A word that opens one account, once, for a while."""
         if role not in ROLES:
@@ -219,7 +224,9 @@ class Accounts:
         """Make an unused invitation useless."""
         c = models.invitations.c
         with self._store.writing() as connection:
-            gone = connection.execute(sa.delete(models.invitations).where(c.id == invitation, c.used_by.is_(None)))
+            gone = connection.execute(
+                sa.delete(models.invitations).where(c.id == invitation, c.used_by.is_(None))
+            )
         return gone.rowcount > 0
 
     def withdraw_unused(self, by: str) -> None:
@@ -228,7 +235,7 @@ class Accounts:
         with self._store.writing() as connection:
             connection.execute(sa.delete(models.invitations).where(c.created_by == by, c.used_by.is_(None)))
 
-    # ----------------------------------------------------------------------------------------------- sessions, tokens
+    # --------------------------------------------------------------------------------------- sessions, tokens
     def open_session(self, person: Person) -> tuple[str, str]:
         """The word for the cookie, and the word that forms must repeat."""
         word, csrf = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
@@ -309,7 +316,7 @@ class Accounts:
         with self._lock:
             self._remembered.clear()
 
-    # ---------------------------------------------------------------------------------------------------------- audit
+    # -------------------------------------------------------------------------------------------------- audit
     def note(self, who: str, action: str, detail: str = "", address: str = "") -> None:
         """Write down what was done."""
         with self._store.writing() as connection:

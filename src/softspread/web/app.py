@@ -24,7 +24,9 @@ logger = logging.getLogger(__name__)
 
 
 class _Static(StaticFiles):
-    """Scripts and styles; browsers ask each time whether they have changed, so that an upgrade is seen at once."""
+    """Scripts and styles; browsers ask each time whether they have changed, so that an upgrade is seen at
+    once.
+    """
 
     def file_response(self, *arguments: Any, **options: Any) -> Response:
         answer = super().file_response(*arguments, **options)
@@ -74,8 +76,8 @@ def create_app(service: Service, *, stop_service: bool = True) -> FastAPI:
 class Shortcut:
     """ASGI middleware: the request behind every vote goes to its function at once.
 
-    Finding its route among all others and the layers on the way cost more than the vote itself. Everything that guards
-    the route is in the function (who, from which page, how often) or around this (`Guard`).
+    Finding its route among all others and the layers on the way cost more than the vote itself. Everything
+    that guards the route is in the function (who, from which page, how often) or around this (`Guard`).
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -120,7 +122,9 @@ async def _not_usable(request: Request, error: Exception) -> Response:
 async def _away(request: Request, error: Exception) -> Response:
     logger.warning("%s", error)
     if _wants_page(request):
-        return pages.message_page(request, 503, "Try again in a moment", "The database does not answer right now.")
+        return pages.message_page(
+            request, 503, "Try again in a moment", "The database does not answer right now."
+        )
     return JSONResponse({"detail": str(error)}, 503, {"Retry-After": "2"})
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from softspread.archive import read_archive, write_archive
-from softspread.data import AnyArray
+from softspread._common.archive import read_archive, write_archive
+from softspread._common.types import AnyArray
 from softspread.errors import StoreError
 from softspread.graph import Graph, knn_graph
 from softspread.web.layout import ItemMap, map_items
@@ -30,7 +30,9 @@ def fingerprint(X: AnyArray) -> str:
 
 
 def load_or_build(path: Path, X: AnyArray, mark: str, n_neighbors: int, *, keep_features: bool) -> Graph:
-    """The graph from its file, or built now and kept there; embeddings are left out unless they are needed."""
+    """The graph from its file, or built now and kept there; embeddings are left out unless they are
+    needed.
+    """
     if path.is_file():
         try:
             graph = Graph.load(path)

@@ -38,26 +38,48 @@ def add_commands(app: typer.Typer, guard: Guarded) -> None:
     @guard
     def serve(
         items: Annotated[Path | None, typer.Option(help="Folder with pictures or texts, or a table.")] = None,
-        embeddings: Annotated[Path | None, typer.Option(help="Embeddings of the items: .npy, .npz, .parquet.")] = None,
-        classes: Annotated[str | None, typer.Option(help="Class names: a,b,c, or a .txt with one a line.")] = None,
-        ids: Annotated[Path | None, typer.Option(help="Ids of the embeddings' rows, where they hold none.")] = None,
-        demo: Annotated[bool, typer.Option("--demo", help="Handwritten digits; nothing else needed.")] = False,
-        data_dir: Annotated[Path, typer.Option(help="Where the vote log and caches live.")] = Path("softspread-data"),
-        database_url: Annotated[str | None, typer.Option(help="PostgreSQL instead of SQLite in --data-dir.")] = None,
-        host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for the whole network.")] = "127.0.0.1",
+        embeddings: Annotated[
+            Path | None, typer.Option(help="Embeddings of the items: .npy, .npz, .parquet.")
+        ] = None,
+        classes: Annotated[
+            str | None, typer.Option(help="Class names: a,b,c, or a .txt with one a line.")
+        ] = None,
+        ids: Annotated[
+            Path | None, typer.Option(help="Ids of the embeddings' rows, where they hold none.")
+        ] = None,
+        demo: Annotated[
+            bool, typer.Option("--demo", help="Handwritten digits; nothing else needed.")
+        ] = False,
+        data_dir: Annotated[Path, typer.Option(help="Where the vote log and caches live.")] = Path(
+            "softspread-data"
+        ),
+        database_url: Annotated[
+            str | None, typer.Option(help="PostgreSQL instead of SQLite in --data-dir.")
+        ] = None,
+        host: Annotated[
+            str, typer.Option(help="Address to listen on; 0.0.0.0 for the whole network.")
+        ] = "127.0.0.1",
         port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8000,
-        no_auth: Annotated[bool, typer.Option("--no-auth", help="No accounts, for this machine only.")] = False,
+        no_auth: Annotated[
+            bool, typer.Option("--no-auth", help="No accounts, for this machine only.")
+        ] = False,
         https: Annotated[
             bool, typer.Option("--https", help="Behind a proxy with HTTPS: cookies for HTTPS only.")
         ] = False,
         title: Annotated[str | None, typer.Option(help="Shown on top of the pages.")] = None,
         question: Annotated[str, typer.Option(help="What people are asked.")] = "Which class is it?",
-        mode: Annotated[str, typer.Option(help="blind, or assisted: shows the soft label before the vote.")] = "blind",
+        mode: Annotated[
+            str, typer.Option(help="blind, or assisted: shows the soft label before the vote.")
+        ] = "blind",
         strategy: Annotated[
             str, typer.Option(help="Which items to ask about, as in softspread query.")
         ] = "uncertainty",
-        overlap: Annotated[int, typer.Option(min=1, help="Hand out an item until so many have voted on it.")] = 3,
-        gold: Annotated[Path | None, typer.Option(help="Items with known answers: a table with item, label.")] = None,
+        overlap: Annotated[
+            int, typer.Option(min=1, help="Hand out an item until so many have voted on it.")
+        ] = 3,
+        gold: Annotated[
+            Path | None, typer.Option(help="Items with known answers: a table with item, label.")
+        ] = None,
         votes: Annotated[Path | None, typer.Option(help="Votes to begin with; taken in once.")] = None,
         alpha: Annotated[float, typer.Option(help="How far votes travel.")] = 0.9,
         n_neighbors: Annotated[int, typer.Option(min=1, help="Neighbours per item.")] = 20,
@@ -65,13 +87,15 @@ def add_commands(app: typer.Typer, guard: Guarded) -> None:
     ) -> None:
         """Let people vote in the browser and watch the soft labels move.
 
-        Prints a one-time link for the first admin, who invites the others. The vote log in --data-dir is the truth;
-        stop and start at will.
+        Prints a one-time link for the first admin, who invites the others. The vote log in --data-dir is the
+        truth; stop and start at will.
 
         Example: softspread serve --items photos/ --embeddings X.npy --classes cat,dog
         """
         settings = {
-            "data_dir": data_dir if not demo or data_dir != Path("softspread-data") else Path("softspread-demo-data"),
+            "data_dir": data_dir
+            if not demo or data_dir != Path("softspread-data")
+            else Path("softspread-demo-data"),
             "database_url": database_url,
             "host": host,
             "port": port,
@@ -87,7 +111,9 @@ def add_commands(app: typer.Typer, guard: Guarded) -> None:
         if title is not None:
             settings["title"] = title
         wishes = Wishes(items, embeddings, ids, classes, votes, gold, demo, settings)
-        logging.basicConfig(level=logging.DEBUG if debug else logging.WARNING, format="%(levelname)s %(message)s")
+        logging.basicConfig(
+            level=logging.DEBUG if debug else logging.WARNING, format="%(levelname)s %(message)s"
+        )
         run(wishes)
 
 
@@ -104,7 +130,9 @@ def run(wishes: Wishes) -> None:
         votes = service.counts()["votes"]
         typer.echo(f"{len(service.items):,} items, {len(service.classes)} classes, {votes:,} votes so far")
         if service.history.unknown:
-            typer.echo(f"note: {service.history.unknown:,} log entries name items or classes not here; left out")
+            typer.echo(
+                f"note: {service.history.unknown:,} log entries name items or classes not here; left out"
+            )
         link = first_link(app)
         if link is not None:
             typer.echo(f"First admin, valid for a day and once: {base}{link}")
@@ -125,7 +153,8 @@ def run(wishes: Wishes) -> None:
 def open_service(wishes: Wishes) -> "Service":
     """Read what was named; the service is not started yet."""
     _check_extra()
-    from softspread.files import read_classes, read_embeddings
+    from softspread.io.embeddings import read_embeddings
+    from softspread.io.matching import read_classes
     from softspread.web.items import read_items
     from softspread.web.service import Service
     from softspread.web.settings import Settings
@@ -165,7 +194,7 @@ def demo_service(settings: dict[str, Any]) -> "Service":
 def _read_gold(path: Path | None) -> tuple[tuple[str, str], ...]:
     if path is None:
         return ()
-    from softspread.files import read_votes
+    from softspread.io.votes import read_votes
 
     answers = read_votes(path)
     return tuple((str(item), str(label)) for item, label in zip(answers.items, answers.labels, strict=True))
@@ -174,11 +203,14 @@ def _read_gold(path: Path | None) -> tuple[tuple[str, str], ...]:
 def _import_votes(service: "Service", path: Path | None) -> None:
     if path is None:
         return
-    from softspread.files import match_votes, read_votes
-    from softspread.workspace import hash_file
+    from softspread.io.matching import match_votes
+    from softspread.io.votes import read_votes
+    from softspread.io.workspace import hash_file
 
     found = match_votes(read_votes(path), service.items.ids, len(service.items), service.classes).votes
-    new = service.import_votes(found.items, found.labels, found.annotators, found.weights, hash_file(path)[:16])
+    new = service.import_votes(
+        found.items, found.labels, found.annotators, found.weights, hash_file(path)[:16]
+    )
     typer.echo(f"{new:,} votes taken in from {path}" if new else f"the votes of {path} are in already")
 
 
@@ -193,5 +225,7 @@ def _check_extra() -> None:
         import sqlalchemy
         import uvicorn
     except ImportError as error:
-        raise MissingExtraError(f"the voting page needs {error.name}: pip install 'softspread[web]'") from error
+        raise MissingExtraError(
+            f"the voting page needs {error.name}: pip install 'softspread[web]'"
+        ) from error
     del alembic, argon2, fastapi, jinja2, PIL, python_multipart, sqlalchemy, uvicorn

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from softspread.files import SoftLabels, write_soft_labels
+from softspread.io.soft_labels import SoftLabels, write_soft_labels
 from softspread.web.insight import LEVEL
 from softspread.web.models import SKIP, UNDO, VOTE
 from softspread.web.service import Service
@@ -66,7 +66,9 @@ def soft_labels(service: Service) -> SoftLabels:
 
 
 def votes_frame(service: Service) -> pd.DataFrame:
-    """Votes that nobody took back: item, label, weight, annotator, created_at; `softspread spread` reads it."""
+    """Votes that nobody took back: item, label, weight, annotator, created_at; `softspread spread` reads
+    it.
+    """
     table, places = service.history.standing_votes()
     created = service.history.column("created_at")[places]
     return pd.DataFrame(

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from softspread.data import AnyArray, BoolArray, FloatArray, IntArray
-from softspread.votes import VoteTable
+from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
+from softspread.votes.votes import VoteTable
 from softspread.web.models import SKIP, UNDO, VOTE
 from softspread.web.store import Entry
 
@@ -119,10 +119,12 @@ class History:
         with self._lock:
             return [self._columns[name][: self._size] for name in names]
 
-    # ------------------------------------------------------------------------------------------------------- readings
+    # ----------------------------------------------------------------------------------------------- readings
     def table(self, start: int = 0, stop: int | None = None) -> VoteTable:
         """Votes and undos (as negative weights) of a part of the log, without names."""
-        kind, rows, columns, weights = (part[start:stop] for part in self.columns("kind", "row", "column", "weight"))
+        kind, rows, columns, weights = (
+            part[start:stop] for part in self.columns("kind", "row", "column", "weight")
+        )
         counted = kind != SKIP
         return VoteTable(rows[counted], columns[counted], weights[counted])
 

@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from softspread.annotators import fit_annotators
-from softspread.data import AnyArray, FloatArray
+from softspread._common.types import AnyArray, FloatArray
+from softspread.annotators.fit import fit_annotators
 from softspread.errors import SoftspreadError
-from softspread.live import SpreadState
-from softspread.quality import Estimate, held_out_quality, predict_gain
-from softspread.votes import VoteTable
+from softspread.quality.estimate import held_out_quality
+from softspread.quality.forecast import predict_gain
+from softspread.quality.result import Estimate
+from softspread.spreading.state import SpreadState
+from softspread.votes.votes import VoteTable
 from softspread.web.history import History
 from softspread.web.models import SKIP, VOTE
 from softspread.web.state import LiveState
@@ -28,7 +30,10 @@ from softspread.web.turns import step_back
 LEVEL = 0.9  # of all intervals on the dashboard
 SHORTEST_PAUSE = 1.0  # seconds between two looks
 PAUSE_PER_WORK = 12.0  # and this many times as long as the look took
-CALM_SECONDS, CALM_VOTES = 1.0, 20  # heavy looks wait while more votes than this arrive in so many seconds ...
+CALM_SECONDS, CALM_VOTES = (
+    1.0,
+    20,
+)  # heavy looks wait while more votes than this arrive in so many seconds ...
 LONGEST_WAIT = 600.0  # ... but not for ever
 PATIENCE = 30.0  # seconds that a look at hand may take when the server stops
 LONGEST_LIST = 12
@@ -45,7 +50,9 @@ logger = logging.getLogger(__name__)
 class Analyst:
     """A thread that looks at the state now and then."""
 
-    def __init__(self, state: LiveState, history: History, gold: dict[int, int], saw: Callable[[], None]) -> None:
+    def __init__(
+        self, state: LiveState, history: History, gold: dict[int, int], saw: Callable[[], None]
+    ) -> None:
         self._state, self._history, self._gold, self._saw = state, history, gold, saw
         self.overview: dict[str, Any] = {}
         self.quality: dict[str, Any] = {"quality": None, "gain": None, "verdict": "unknown", "trend": []}
@@ -55,7 +62,9 @@ class Analyst:
         self.width: AnyArray = np.empty(0)
         self._ending = threading.Event()
         self._threads = [
-            threading.Thread(target=self._repeat, args=work, name=f"softspread-{work[0].__name__}", daemon=True)
+            threading.Thread(
+                target=self._repeat, args=work, name=f"softspread-{work[0].__name__}", daemon=True
+            )
             for work in ((self.look, False), (self.judge, True))
         ]
 
@@ -97,7 +106,7 @@ class Analyst:
             if len(self._history) - before <= CALM_VOTES:
                 return
 
-    # ---------------------------------------------------------------------------------------------------- quick looks
+    # -------------------------------------------------------------------------------------------- quick looks
     def look(self) -> int:
         """Histograms, lists and counts of the refined state; how many entries of the log it saw."""
         entries = len(self._history)
@@ -135,9 +144,11 @@ class Analyst:
         best = np.argsort(-entropy, kind="stable")[:LONGEST_LIST]
         return [int(row) for row in known[best]]
 
-    # ---------------------------------------------------------------------------------------------------- heavy looks
+    # -------------------------------------------------------------------------------------------- heavy looks
     def judge(self) -> int:
-        """Quality, forecast and annotators, as far as the votes can tell; how many entries of the log it saw."""
+        """Quality, forecast and annotators, as far as the votes can tell; how many entries of the log it
+        saw.
+        """
         entries = len(self._history)
         copy = self._state.refined_copy()
         rng = np.random.default_rng(entries)
@@ -169,7 +180,9 @@ class Analyst:
 
     def _gain(self, copy: SpreadState, rng: np.random.Generator) -> dict[str, Any] | None:
         n = copy.diffusion.graph.n_items
-        whole = copy.votes.weights == np.round(copy.votes.weights)  # "unsure" votes have no place on a learning curve
+        whole = copy.votes.weights == np.round(
+            copy.votes.weights
+        )  # "unsure" votes have no place on a learning curve
         votes = VoteTable(copy.votes.rows[whole], copy.votes.columns[whole], copy.votes.weights[whole])
         total = float(votes.weights.sum())
         if n > GAIN_ITEMS or total < 1:

@@ -2,8 +2,8 @@
 
     folder | table | arrays  ->  ids (n,), picture(row), text(row)
 
-A picture is found by its row in a list made at start, never by a path from a request; a file that a link places
-outside the folder is not served. Texts travel as JSON and are shown as text, never as HTML.
+A picture is found by its row in a list made at start, never by a path from a request; a file that a link
+places outside the folder is not served. Texts travel as JSON and are shown as text, never as HTML.
 """
 
 import io
@@ -16,9 +16,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from softspread.data import AnyArray
+from softspread._common.types import AnyArray
 from softspread.errors import InputError, MissingExtraError, StoreError
-from softspread.files.tables import RawTable, check_source, is_missing, read_delimited, read_json_lines, read_parquet
+from softspread.io.tables import (
+    RawTable,
+    check_source,
+    is_missing,
+    read_delimited,
+    read_json_lines,
+    read_parquet,
+)
 from softspread.web.models import LONGEST_ITEM
 
 SHOWN_AS_IS = {
@@ -83,7 +90,9 @@ class ItemSource:
         return None
 
     def picture(self, row: int) -> tuple[bytes, str] | None:
-        """Bytes and media type as a browser shows them, or None where there is nothing or it cannot be read."""
+        """Bytes and media type as a browser shows them, or None where there is nothing or it cannot be
+        read.
+        """
         return None
 
     def thumbnail(self, row: int) -> bytes | None:
@@ -112,7 +121,9 @@ class ArrayItems(ItemSource):
         times = max(1, SMALL_PICTURE // max(pixels.shape))
         image = Image.fromarray(pixels)
         stream = io.BytesIO()
-        image.resize((times * image.width, times * image.height), Image.Resampling.BICUBIC).save(stream, "PNG")
+        image.resize((times * image.width, times * image.height), Image.Resampling.BICUBIC).save(
+            stream, "PNG"
+        )
         return stream.getvalue(), "image/png"
 
 
@@ -194,7 +205,7 @@ def to_png(content: bytes, longest_side: int | None = None) -> bytes | None:
         return None
 
 
-# ------------------------------------------------------------------------------------------------------------ reading
+# ---------------------------------------------------------------------------------------------------- reading
 def read_items(source: str | Path | None, wanted: AnyArray | None, n_items: int) -> ItemSource:
     """Items from a folder or a table, in the order of the embeddings.
 
@@ -210,7 +221,9 @@ def read_items(source: str | Path | None, wanted: AnyArray | None, n_items: int)
     if path.is_dir():
         return _from_folder(path, wanted, n_items)
     if not path.exists():
-        raise InputError(f"no folder or table at {path}; --items names the folder with the pictures, or a table.")
+        raise InputError(
+            f"no folder or table at {path}; --items names the folder with the pictures, or a table."
+        )
     return _from_table(path, wanted, n_items)
 
 
@@ -220,7 +233,11 @@ def list_files(folder: Path) -> list[str]:
     for home, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
-            if not name.startswith(".") and Path(name).suffix.lower() in (*SHOWN_AS_IS, *CONVERTED, *TEXT_ENDINGS):
+            if not name.startswith(".") and Path(name).suffix.lower() in (
+                *SHOWN_AS_IS,
+                *CONVERTED,
+                *TEXT_ENDINGS,
+            ):
                 found.append((Path(home) / name).relative_to(folder).as_posix())
     return sorted(found)
 
@@ -228,7 +245,9 @@ def list_files(folder: Path) -> list[str]:
 def _from_folder(folder: Path, wanted: AnyArray | None, n_items: int) -> ItemSource:
     files = list_files(folder)
     if not files:
-        raise InputError(f"{folder} holds no pictures and no texts ({', '.join([*SHOWN_AS_IS, *TEXT_ENDINGS])}).")
+        raise InputError(
+            f"{folder} holds no pictures and no texts ({', '.join([*SHOWN_AS_IS, *TEXT_ENDINGS])})."
+        )
     if wanted is None:
         _check_size(folder, len(files), n_items)
         return FileItems(files, folder, files)
@@ -241,12 +260,20 @@ def _from_folder(folder: Path, wanted: AnyArray | None, n_items: int) -> ItemSou
 
 def _from_table(path: Path, wanted: AnyArray | None, n_items: int) -> ItemSource:
     source = check_source(path, TABLE_ENDINGS, "items")
-    readers = {".csv": read_delimited, ".tsv": read_delimited, ".parquet": read_parquet, ".jsonl": read_json_lines}
+    readers = {
+        ".csv": read_delimited,
+        ".tsv": read_delimited,
+        ".parquet": read_parquet,
+        ".jsonl": read_json_lines,
+    }
     table = readers[source.suffix.lower()](source)
-    id_name, text_name, image_name = (_find(table, names) for names in (ID_COLUMNS, TEXT_COLUMNS, IMAGE_COLUMNS))
+    id_name, text_name, image_name = (
+        _find(table, names) for names in (ID_COLUMNS, TEXT_COLUMNS, IMAGE_COLUMNS)
+    )
     if text_name is None and image_name is None and id_name is None:
         raise InputError(
-            f"{path} needs a column for what people see: {' or '.join((*TEXT_COLUMNS[:2], *IMAGE_COLUMNS[:2]))}; "
+            f"{path} needs a column for what people see: "
+            f"{' or '.join((*TEXT_COLUMNS[:2], *IMAGE_COLUMNS[:2]))}; "
             f"it has {', '.join(table.columns)}."
         )
     ids = [str(value) for value in (table.columns[id_name] if id_name else _numbered(table, image_name))]
@@ -281,7 +308,8 @@ def _find(table: RawTable, names: Sequence[str]) -> str | None:
 def _check_size(source: Path, found: int, n_items: int) -> None:
     if found != n_items:
         raise InputError(
-            f"{source} holds {found:,} items, the embeddings {n_items:,} rows; they must agree row by row. Embeddings "
+            f"{source} holds {found:,} items, the embeddings {n_items:,} rows; they must agree row by row. "
+            "Embeddings "
             "with ids (.npz or .parquet with a column item) are matched by id instead."
         )
 

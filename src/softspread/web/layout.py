@@ -1,6 +1,7 @@
 """A map of the items for the eye: neighbours in embedding space lie together.
 
-X (n, d)  ->  up to 4,000 landmarks laid out by their graph  ->  every shown item between its nearest landmarks
+X (n, d)  ->  up to 4,000 landmarks laid out by their graph  ->  every shown item between its nearest
+landmarks
 """
 
 from dataclasses import dataclass
@@ -8,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from softspread.data import AnyArray, IntArray
+from softspread._common.threads import Workers
+from softspread._common.types import AnyArray, IntArray
 from softspread.demo import lay_out
 from softspread.graph import knn_graph
 from softspread.graph.neighbors import nearest_items
-from softspread.parallel import Workers
 
 MOST_SHOWN = 100_000  # items on the map; more are sampled
 LANDMARKS = 4_000  # laid out with forces: about 10 s of work
@@ -53,7 +54,9 @@ def principal_components(X: AnyArray, n_components: int) -> AnyArray:
     return np.pad(found, ((0, 0), (0, n_components - found.shape[1])))
 
 
-def _between(X: AnyArray, rows: IntArray, points: AnyArray, marks: AnyArray, rng: np.random.Generator) -> AnyArray:
+def _between(
+    X: AnyArray, rows: IntArray, points: AnyArray, marks: AnyArray, rng: np.random.Generator
+) -> AnyArray:
     """Each item at the weighted mean of its nearest landmarks' places."""
     near, squared = nearest_items(points, np.asarray(X[rows], dtype=np.float64), NEAREST, Workers(1))
     weight = 1 / (squared + np.maximum(squared.mean(axis=1, keepdims=True), np.finfo(np.float64).tiny))

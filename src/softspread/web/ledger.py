@@ -1,7 +1,7 @@
 """Who has done what: the checks a vote must pass before it enters the log.
 
-Exactly once: an operation carries a key of its sender's; the second arrival of a key finds the first one's entry.
-One vote per person and item stands at a time. Only one's own votes can be taken back, and only once.
+Exactly once: an operation carries a key of its sender's; the second arrival of a key finds the first one's
+entry. One vote per person and item stands at a time. Only one's own votes can be taken back, and only once.
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,9 @@ class Draft:
     rows: list[int] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
-    standing: dict[tuple[str, int], int | None] = field(default_factory=dict)  # changes: id of the vote, None = no more
+    standing: dict[tuple[str, int], int | None] = field(
+        default_factory=dict
+    )  # changes: id of the vote, None = no more
     skipped: list[tuple[str, int]] = field(default_factory=list)
 
 
@@ -204,7 +206,9 @@ class Ledger:
 def _repeated(operation: Operation, before: Entry) -> Outcome:
     """The key was used: fine if it was for the same thing."""
     same_kind = operation.kind == before.kind
-    same = same_kind and (operation.kind == UNDO or (operation.item == before.item and operation.label == before.label))
+    same = same_kind and (
+        operation.kind == UNDO or (operation.item == before.item and operation.label == before.label)
+    )
     if not same:
         return Outcome(REFUSED, before.id, before.item, "this key was already used for something else")
     return Outcome(REPEATED, before.id, before.item)

@@ -1,6 +1,7 @@
 """How fast and how much: token buckets, and the middleware that every request passes.
 
-request -> host (without accounts: this machine only) -> size of the body -> app -> headers that keep a page to itself
+request -> host (without accounts: this machine only) -> size of the body -> app -> headers that keep a page
+to itself
 """
 
 import threading
@@ -34,7 +35,9 @@ _HEADERS = [(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.
 class RateLimit:
     """So many at once, so many a second after that, for each key."""
 
-    def __init__(self, per_second: float, at_once: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, per_second: float, at_once: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._per_second, self._at_once, self._clock = per_second, at_once, clock
         self._buckets: dict[str, tuple[float, float]] = {}
         self._lock = threading.Lock()
@@ -77,7 +80,10 @@ class Guard:
             # A page elsewhere that points its own name at this machine must not reach an open server.
             await _refuse(send_guarded, 421, "this server answers only by the name of this machine")
             return
-        if headers.get(b"content-length", b"0").isdigit() and int(headers.get(b"content-length", b"0")) > self._largest:
+        if (
+            headers.get(b"content-length", b"0").isdigit()
+            and int(headers.get(b"content-length", b"0")) > self._largest
+        ):
             await _refuse(send_guarded, 413, f"a request may hold at most {self._largest} bytes")
             return
         received = 0

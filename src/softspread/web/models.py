@@ -1,4 +1,6 @@
-"""The tables. ``log`` is append-only and stands on its own: items, classes and annotators by name, never by number."""
+"""The tables. ``log`` is append-only and stands on its own: items, classes and annotators by name, never by
+number.
+"""
 
 from sqlalchemy import (
     BigInteger,
@@ -23,7 +25,9 @@ LONGEST_ITEM = 1000
 log = Table(
     "log",
     metadata,
-    Column("id", BigId, primary_key=True, autoincrement=False),  # the one writer counts; order of ids = order of events
+    Column(
+        "id", BigId, primary_key=True, autoincrement=False
+    ),  # the one writer counts; order of ids = order of events
     Column("kind", Integer, nullable=False),
     Column("key", String(LONGEST_KEY), nullable=False),  # chosen by the sender: sent twice, written once
     Column("annotator", String(LONGEST_NAME), nullable=False),
@@ -48,7 +52,8 @@ accounts = Table(
     Column("created_at", Float, nullable=False),
 )
 
-# Secrets (sessions, invitations, tokens) are stored as SHA-256 of a random 256-bit word: the table alone opens nothing.
+# Secrets (sessions, invitations, tokens) are stored as SHA-256 of a random 256-bit word: the table alone
+# opens nothing.
 sessions = Table(
     "sessions",
     metadata,

@@ -3,7 +3,8 @@
     live mass, votes per item  ->  choose_items  ->  a pool  ->  leases by person
 
 Two people rarely hold the same item: a lease closes it to others until it is voted on, skipped, or runs out.
-Nobody gets an item twice. Leases live in memory and by a monotonic clock; after a restart everybody asks anew.
+Nobody gets an item twice. Leases live in memory and by a monotonic clock; after a restart everybody asks
+anew.
 """
 
 import threading
@@ -12,16 +13,18 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from softspread.data import BoolArray, FloatArray, IntArray
-from softspread.queries import choose_items
-from softspread.spreading import Diffusion
+from softspread._common.types import BoolArray, FloatArray, IntArray
+from softspread.diffusion.diffusion import Diffusion
+from softspread.queries.choose import choose_items
 from softspread.web.ledger import Ledger
 from softspread.web.turns import step_back
 
 POOL = 320  # items chosen at once: about 0.15 s of work at 100,000 items
 REFILL_BELOW = 160  # then more are chosen; what is left lasts while they are
 STALE_SECONDS = 10.0  # then the whole pool is chosen anew where votes have come in
-EXPIRE_SECONDS = 1.0  # leases are looked through this often: with hundreds of people it costs as much as a vote
+EXPIRE_SECONDS = (
+    1.0  # leases are looked through this often: with hundreds of people it costs as much as a vote
+)
 LOOKED_AT = 64  # items of the pool tried for one person before looking at all items
 
 Choosing = Callable[[], tuple[Diffusion, FloatArray]]
@@ -55,7 +58,9 @@ class Queue:
         self._choosing_rng = rng.spawn(1)[0]
         self._pool: list[int] = []
         self._leases: dict[int, dict[str, float]] = {}  # row -> person -> until
-        self._held: dict[str, dict[int, float]] = {}  # person -> row -> until, in the order in which they were given
+        self._held: dict[
+            str, dict[int, float]
+        ] = {}  # person -> row -> until, in the order in which they were given
         self._lock = threading.Lock()
         self._wanted = threading.Event()
         self._chosen_at = -np.inf
@@ -76,9 +81,10 @@ class Queue:
         if self._thread.is_alive():
             self._thread.join()
 
-    # --------------------------------------------------------------------------------------------------------- asking
+    # ------------------------------------------------------------------------------------------------- asking
     def assign(self, annotator: str, wanted: int, holding: Sequence[int] = ()) -> list[int]:
-        """Rows for a person to vote on: what they hold already, first given first, then new ones up to ``wanted``.
+        """Rows for a person to vote on: what they hold already, first given first, then new ones up to
+        ``wanted``.
 
         ``holding`` are rows that the person's page still shows; their leases are renewed.
         """
@@ -88,7 +94,12 @@ class Queue:
             voted, skipped = self._ledger.seen_by(annotator)
             held = self._held.setdefault(annotator, {})
             for row in holding:
-                if row not in voted and row not in skipped and row not in held and self._open(row, annotator, now):
+                if (
+                    row not in voted
+                    and row not in skipped
+                    and row not in held
+                    and self._open(row, annotator, now)
+                ):
                     self._lease(annotator, row, now)
             for row in [row for row in held if row in voted or row in skipped]:
                 self._release(annotator, row)
@@ -123,7 +134,13 @@ class Queue:
             return np.empty(0, dtype=np.int64)
         rng = np.random.default_rng()
         return choose_items(
-            diffusion, mass, np.maximum(counts, 0), size, strategy or self._strategy, rng, np.flatnonzero(closed)
+            diffusion,
+            mass,
+            np.maximum(counts, 0),
+            size,
+            strategy or self._strategy,
+            rng,
+            np.flatnonzero(closed),
         )
 
     @property
@@ -133,7 +150,7 @@ class Queue:
             self._expire(self._clock())
             return len(self._leases)
 
-    # --------------------------------------------------------------------------------------------------------- leases
+    # ------------------------------------------------------------------------------------------------- leases
     def _lease(self, annotator: str, row: int, now: float) -> None:
         until = now + self._lease_seconds
         self._leases.setdefault(row, {})[annotator] = until
@@ -151,11 +168,13 @@ class Queue:
         if now < self._expire_next:
             return
         self._expire_next = now + EXPIRE_SECONDS
-        late = [(name, row) for name, held in self._held.items() for row, until in held.items() if until <= now]
+        late = [
+            (name, row) for name, held in self._held.items() for row, until in held.items() if until <= now
+        ]
         for name, row in late:
             self._release(name, row)
 
-    # ------------------------------------------------------------------------------------------------------ next item
+    # ---------------------------------------------------------------------------------------------- next item
     def _open(self, row: int, annotator: str, now: float) -> bool:
         """Whether another vote on the item is wanted, counting those that others are about to cast."""
         if self._gold_rows[row]:
@@ -168,7 +187,12 @@ class Queue:
         held = self._held.get(annotator, {})
 
         def fits(row: int) -> bool:
-            return row not in voted and row not in skipped and row not in held and self._open(row, annotator, now)
+            return (
+                row not in voted
+                and row not in skipped
+                and row not in held
+                and self._open(row, annotator, now)
+            )
 
         if self._gold_share and self._rng.random() < self._gold_share:
             unseen = [row for row in self._gold if fits(row)]
@@ -191,7 +215,7 @@ class Queue:
         fewest = rows[self.counts[rows] == self.counts[rows].min()]
         return int(fewest[self._rng.integers(len(fewest))])
 
-    # ----------------------------------------------------------------------------------------------------------- pool
+    # --------------------------------------------------------------------------------------------------- pool
     def _stale(self, now: float) -> bool:
         return now - self._chosen_at > STALE_SECONDS and float(self.counts.sum()) != self._chosen_votes
 
@@ -228,7 +252,9 @@ class Queue:
                 self._pool = rows
                 self._chosen_at, self._chosen_votes = self._clock(), float(counts.sum())
             else:
-                kept = [row for row in self._pool if self.counts[row] < self._overlap and row not in self._leases]
+                kept = [
+                    row for row in self._pool if self.counts[row] < self._overlap and row not in self._leases
+                ]
                 self._pool = kept + rows
         if size:
             self._prepare(picked)

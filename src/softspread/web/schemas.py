@@ -24,7 +24,10 @@ class Strict(BaseModel):
 
 def body_of(model: type[BaseModel]) -> dict[str, Any]:
     """How OpenAPI describes a body that is read by hand."""
-    return {"required": True, "content": {"application/json": {"schema": _inlined(model.model_json_schema())}}}
+    return {
+        "required": True,
+        "content": {"application/json": {"schema": _inlined(model.model_json_schema())}},
+    }
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from softspread.data import AnyArray, IntArray
+from softspread._common.types import AnyArray, IntArray
 from softspread.errors import InputError, StoreError
 from softspread.graph import Graph
 from softspread.web import insight
@@ -79,7 +79,7 @@ class Service:
             gold[row] = column
         return gold
 
-    # -------------------------------------------------------------------------------------------------- start and end
+    # ------------------------------------------------------------------------------------------ start and end
     def start(self) -> None:
         """Open the log, bring the state up to it, begin to answer."""
         settings = self.settings
@@ -125,7 +125,13 @@ class Service:
             self.queue.start()
             self.analyst = insight.Analyst(self.state, self.history, self.gold, self._changed)
             self.writer = Writer(
-                self.store, self.history, self.ledger, self.clock, self._place_of, self._on_written, self._on_caught_up
+                self.store,
+                self.history,
+                self.ledger,
+                self.clock,
+                self._place_of,
+                self._on_written,
+                self._on_caught_up,
             )
             self.writer.start()
             self.analyst.start()
@@ -172,7 +178,7 @@ class Service:
         except StoreError as error:
             logger.warning("no map: %s", error)
 
-    # ------------------------------------------------------------------------------------------------- after a commit
+    # ----------------------------------------------------------------------------------------- after a commit
     def _place_of(self, entry: Entry) -> tuple[int, int]:
         row = self.items.row_of(entry.item)
         return -1 if row is None else row, self._column_of.get(entry.label or "", -1)
@@ -180,7 +186,10 @@ class Service:
     def _on_written(self, draft: LogDraft) -> None:
         change = {VOTE: 1, UNDO: -1, SKIP: 0}
         self.queue.voted(
-            [(entry.annotator, row, change[entry.kind]) for entry, row in zip(draft.entries, draft.rows, strict=True)]
+            [
+                (entry.annotator, row, change[entry.kind])
+                for entry, row in zip(draft.entries, draft.rows, strict=True)
+            ]
         )
         self.state.tell()
         self._changed()
@@ -190,7 +199,10 @@ class Service:
         change = {VOTE: 1, UNDO: -1, SKIP: 0}
         names = self.history.annotators
         self.queue.voted(
-            [(names[a], int(r), change[int(k)]) for k, r, a in zip(kind, rows, annotator.tolist(), strict=True)]
+            [
+                (names[a], int(r), change[int(k)])
+                for k, r, a in zip(kind, rows, annotator.tolist(), strict=True)
+            ]
         )
         self.state.tell()
         self._changed()
@@ -209,7 +221,7 @@ class Service:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    # ----------------------------------------------------------------------------------------------------- operations
+    # --------------------------------------------------------------------------------------------- operations
     def row_of(self, item: str) -> int:
         """The row of an item id, or an error that names it."""
         row = self.items.row_of(item)
@@ -230,7 +242,9 @@ class Service:
 
     def skip(self, annotator: str, item: str, key: str, *, origin: str = "api") -> Operation:
         """Let an item go by."""
-        return Operation(SKIP, _checked_key(key), annotator, self.row_of(item), item, weight=0.0, origin=origin)
+        return Operation(
+            SKIP, _checked_key(key), annotator, self.row_of(item), item, weight=0.0, origin=origin
+        )
 
     def undo(self, annotator: str, vote_key: str, key: str, *, origin: str = "api") -> Operation:
         """Take back one's own vote, named by its key."""
@@ -241,7 +255,9 @@ class Service:
         return self.writer.submit(operations)
 
     def assign(self, annotator: str, wanted: int, holding: Sequence[str] = ()) -> list[dict[str, Any]]:
-        """The next items for a person as the page shows them, without those it holds unless their hints change."""
+        """The next items for a person as the page shows them, without those it holds unless their hints
+        change.
+        """
         held = [row for row in map(self.items.row_of, holding) if row is not None]
         rows = self.queue.assign(annotator, min(wanted, MOST_AHEAD), held[:MOST_AHEAD])
         if self.settings.mode == "assisted":
@@ -269,7 +285,7 @@ class Service:
         voted, skipped = self.ledger.seen_by(annotator)
         return {"voted": len(voted), "skipped": len(skipped)}
 
-    # -------------------------------------------------------------------------------------------------------- answers
+    # ------------------------------------------------------------------------------------------------ answers
     def soft_labels(self, rows: IntArray, level: float = insight.LEVEL) -> list[dict[str, Any]]:
         """Soft labels, evidence and intervals of some items, as they are now."""
         mass = self.state.mass_of(rows)
@@ -344,7 +360,9 @@ class Service:
             rows = overview.get(name, [])
             overview[name] = [
                 {**card, **label}
-                for card, label in zip(self.cards(rows), self.soft_labels(np.array(rows, dtype=np.int64)), strict=True)
+                for card, label in zip(
+                    self.cards(rows), self.soft_labels(np.array(rows, dtype=np.int64)), strict=True
+                )
             ]
         return {
             "version": self.version,
@@ -364,7 +382,9 @@ class Service:
         return self.map.rows.astype("<u4").tobytes() + self.map.places.astype("<f4").tobytes()
 
     def map_values(self) -> bytes:
-        """Class (uint16), evidence and uncertainty (float32) of the shown items, in the order of the places."""
+        """Class (uint16), evidence and uncertainty (float32) of the shown items, in the order of the
+        places.
+        """
         if self.map is None:
             return b""
         rows, analyst = self.map.rows, self.analyst

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from softspread import checks
+from softspread._common import validation
 from softspread.errors import InputError
-from softspread.queries import STRATEGIES
+from softspread.queries.choose import STRATEGIES
 
 MODES = ("blind", "assisted")
 CLASS_KEYS = "123456789abcdefghijklmnopqrstvwxy"  # u is "unsure", z is "undo"
@@ -54,20 +54,23 @@ class Settings:
 def checked(settings: Settings) -> Settings:
     """The settings, or an error that says what is wrong with them."""
     check_classes(settings.classes)
-    checks.choice("mode", settings.mode, MODES)
-    checks.choice("strategy", settings.strategy, tuple(STRATEGIES))
-    checks.count("overlap", settings.overlap, smallest=1)
-    checks.alpha(settings.alpha)
-    checks.count("n_neighbors", settings.n_neighbors, smallest=1)
-    checks.not_negative("prior_strength", settings.prior_strength)
-    checks.positive("lease_seconds", settings.lease_seconds)
+    validation.choice("mode", settings.mode, MODES)
+    validation.choice("strategy", settings.strategy, tuple(STRATEGIES))
+    validation.count("overlap", settings.overlap, smallest=1)
+    validation.alpha(settings.alpha)
+    validation.count("n_neighbors", settings.n_neighbors, smallest=1)
+    validation.not_negative("prior_strength", settings.prior_strength)
+    validation.positive("lease_seconds", settings.lease_seconds)
     if not 0 < settings.unsure_weight < 1:
-        raise InputError(f"unsure_weight must lie between 0 and 1, got {settings.unsure_weight!r}; 0.5 is usual.")
+        raise InputError(
+            f"unsure_weight must lie between 0 and 1, got {settings.unsure_weight!r}; 0.5 is usual."
+        )
     if not 0 <= settings.gold_share < 1:
         raise InputError(f"gold_share must be at least 0 and below 1, got {settings.gold_share!r}; try 0.05.")
     if not settings.auth and settings.host not in ("127.0.0.1", "::1", "localhost"):
         raise InputError(
-            "without accounts the page is open to all who can reach it, so --no-auth binds to this machine only, "
+            "without accounts the page is open to all who can reach it, so --no-auth binds to this machine "
+            "only, "
             f"got host {settings.host!r}. Leave out --host, or leave out --no-auth."
         )
     return settings
@@ -85,7 +88,8 @@ def check_classes(classes: Sequence[str]) -> None:
 
 
 def class_keys(classes: Sequence[str]) -> list[str]:
-    """A key for each class: its own name where all names are single keys, else 1 to 9, then letters, then none.
+    """A key for each class: its own name where all names are single keys, else 1 to 9, then letters, then
+    none.
 
     Examples
     --------

@@ -2,8 +2,9 @@
 
     history[applied:]  ->  push (a few ms a vote)  ->  soft labels        theory: [push bound]
 
-The state is a cache of the log. A refinement runs beside new votes: everything is linear, so what the votes changed
-meanwhile stays beside the correction, Y = Y_now + (Y_refined - Y_then), and the same for the residual R.
+The state is a cache of the log. A refinement runs beside new votes: everything is linear, so what the votes
+changed meanwhile stays beside the correction, Y = Y_now + (Y_refined - Y_then), and the same for the residual
+R.
 """
 
 import hashlib
@@ -17,30 +18,36 @@ from pathlib import Path
 
 import numpy as np
 
-from softspread.archive import read_archive, write_archive
-from softspread.data import AnyArray, FloatArray, IntArray
+from softspread._common.archive import read_archive, write_archive
+from softspread._common.types import AnyArray, FloatArray, IntArray
+from softspread.diffusion.diffusion import Diffusion
 from softspread.errors import SoftspreadError, StoreError
 from softspread.graph import knn_graph
-from softspread.graph.operator import Graph
-from softspread.intervals import wilson
-from softspread.live import SpreadState
-from softspread.queries import ALPHA_CAP, choose_items, choosing_state
-from softspread.spreading import Diffusion, soft_labels
-from softspread.votes import VoteTable
+from softspread.graph.graph import Graph
+from softspread.intervals.wilson import wilson
+from softspread.queries.choose import ALPHA_CAP, choose_items, choosing_state
+from softspread.spreading.evidence import soft_labels
+from softspread.spreading.state import SpreadState
+from softspread.votes.votes import VoteTable
 from softspread.web.history import History
 
 UNHURRIED = 8  # votes that may wait; with more, each gets a smaller share of the usual work of a push ...
-CALM_RATE = 30  # ... and with more votes a second than this: all pushes together take about a tenth of a core ...
+CALM_RATE = (
+    30  # ... and with more votes a second than this: all pushes together take about a tenth of a core ...
+)
 LEAST_SHARE = 0.1  # ... but at least this: a vote's own neighbourhood is reached within it
 PACE_SECONDS = 1.0  # votes a second are counted over this time
-GATHER_SECONDS = 0.015  # in a rush votes are taken in together: less work each, and the others are interrupted less
+GATHER_SECONDS = (
+    0.015  # in a rush votes are taken in together: less work each, and the others are interrupted less
+)
 LARGEST_STEP = 128  # votes taken in at once: soft labels must not wait for a long queue to be emptied
 MANY_SCALES = 2_000  # about a second of work
 SNAPSHOT_VERSION = 1
 FOUND_AT_ONCE = 128  # scales: about 0.04 s of work
 SHORT_PAUSE = 0.05  # seconds between two looks at what was read
 PREPARED_AT_ONCE = 16  # a vote that waits for the interpreter waits no longer than for these
-TINY = 60  # items of the graph that compiled loops are tried on; two votes each are enough for the default strategy
+# items of the graph that compiled loops are tried on; two votes each are enough for the default strategy
+TINY = 60
 KEPT_LATENCIES = 2_000
 logger = logging.getLogger(__name__)
 
@@ -73,7 +80,7 @@ class LiveState:
         self._stopping = False
         self._thread = threading.Thread(target=self._follow, name="softspread-state", daemon=True)
 
-    # -------------------------------------------------------------------------------------------------- start and end
+    # ------------------------------------------------------------------------------------------ start and end
     def begin(self, snapshot: Path) -> str:
         """Take in the log, from the snapshot where there is one that fits; says how."""
         done = "batch"
@@ -91,9 +98,13 @@ class LiveState:
 
     @contextmanager
     def finding_scales(self) -> Iterator[None]:
-        """While the log is being read, find the scales of the items met so far with a core that reading leaves free."""
+        """While the log is being read, find the scales of the items met so far with a core that reading
+        leaves free.
+        """
         read = threading.Event()
-        thread = threading.Thread(target=self._find_ahead, args=(read,), name="softspread-scales", daemon=True)
+        thread = threading.Thread(
+            target=self._find_ahead, args=(read,), name="softspread-scales", daemon=True
+        )
         thread.start()
         try:
             yield
@@ -125,7 +136,9 @@ class LiveState:
         """Compile or load what the first votes would wait for, on states that are thrown away."""
         vote = VoteTable(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.ones(1))
         SpreadState(self.diffusion, vote, self.n_classes).add(vote)
-        tiny = Diffusion(knn_graph(np.arange(float(TINY))[:, None], 2), self.diffusion.alpha, solver="cg", n_jobs=1)
+        tiny = Diffusion(
+            knn_graph(np.arange(float(TINY))[:, None], 2), self.diffusion.alpha, solver="cg", n_jobs=1
+        )
         for n_classes in {1, self.n_classes}:  # a refinement takes one column or all
             small = SpreadState(tiny, vote, n_classes)
             small.solve()
@@ -139,7 +152,7 @@ class LiveState:
         if self._thread.is_alive():
             self._thread.join()
 
-    # ------------------------------------------------------------------------------------------------------ following
+    # ---------------------------------------------------------------------------------------------- following
     def tell(self) -> None:
         """The log has grown."""
         with self._news:
@@ -196,7 +209,7 @@ class LiveState:
                 self.latencies.append(now - self._arrived.popleft()[1])
             self._news.notify_all()
 
-    # -------------------------------------------------------------------------------------------------------- answers
+    # ------------------------------------------------------------------------------------------------ answers
     @property
     def refined(self) -> bool:
         """Whether nothing came in since the last refinement."""
@@ -238,7 +251,9 @@ class LiveState:
 
     def choosing(self) -> tuple[Diffusion, FloatArray]:
         """What `queries.choose_items` asks for."""
-        if self.diffusion.alpha <= ALPHA_CAP:  # below its floor too: a second live state would cost a fit per refill
+        if (
+            self.diffusion.alpha <= ALPHA_CAP
+        ):  # below its floor too: a second live state would cost a fit per refill
             return self.diffusion, self.whole_mass()
         copy = choosing_state(self.refined_copy())
         return copy.diffusion, np.asarray(self.graph.to_user_order(copy.mass()))
@@ -269,7 +284,7 @@ class LiveState:
             live.shift(dY, dR, len(live.votes) == len(votes))
         return copy
 
-    # ------------------------------------------------------------------------------------------------------ snapshots
+    # ---------------------------------------------------------------------------------------------- snapshots
     def save(self, path: Path) -> None:
         """Write the state with the number of log entries that it holds."""
         with self._lock:
@@ -277,7 +292,12 @@ class LiveState:
             arrays: dict[str, AnyArray] = {"Y": self._state.Y.copy(), "R": self._state.R.copy()}
             refined = self._state.refined
         arrays |= {f"scales.{name}": array for name, array in self.diffusion.finder.state().items()}
-        header = {"entries": entries, "digest": self._digest(entries), "setting": self._setting(), "refined": refined}
+        header = {
+            "entries": entries,
+            "digest": self._digest(entries),
+            "setting": self._setting(),
+            "refined": refined,
+        }
         write_archive(path, "web-state", SNAPSHOT_VERSION, header, arrays)
 
     def _load(self, path: Path) -> bool:
@@ -289,7 +309,9 @@ class LiveState:
             if header["setting"] != self._setting():
                 logger.info("the snapshot is of another graph or other classes; starting from the log")
                 return False
-            scales = {name.removeprefix("scales."): array for name, array in arrays.items() if name[:7] == "scales."}
+            scales = {
+                name.removeprefix("scales."): array for name, array in arrays.items() if name[:7] == "scales."
+            }
             self.diffusion.finder.restore(scales)  # they belong to the graph: right whatever the log says
             entries = int(header["entries"])
             if entries > len(self._history) or header["digest"] != self._digest(entries):

@@ -89,7 +89,8 @@ class Store:
 
     def _take_lock(self) -> None:
         """Two servers on one log would hand out the same numbers: the second one is refused."""
-        taken = f"another softspread serve already uses {self.shown_url}; stop it, or give this one its own --data-dir."
+        taken = f"another softspread serve already uses {self.shown_url}; stop it, or give this one its own "
+        "--data-dir."
         if self.is_sqlite:
             import fcntl
 
@@ -120,14 +121,15 @@ class Store:
             present = context.get_current_revision()
             if present is not None and present > newest:
                 raise StoreError(
-                    f"{self.shown_url} was written by a newer softspread (tables {present}, this one reads up to "
+                    f"{self.shown_url} was written by a newer softspread (tables {present}, this one reads "
+                    "up to "
                     f"{newest}); upgrade softspread."
                 )
             if present != newest:
                 with Operations.context(context):
                     context.run_migrations()
 
-    # -------------------------------------------------------------------------------------------------------- the log
+    # ------------------------------------------------------------------------------------------------ the log
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """One transaction; whatever the database says against it becomes a StoreError and changes nothing."""
@@ -148,16 +150,21 @@ class Store:
         values = [_FIELDS(entry) for entry in entries]
         # Texts as they are: a quarter of the cost of building the statement each time.
         if not self._by_place:
-            connection.exec_driver_sql(self._insert, [dict(zip(Entry.__slots__, row, strict=True)) for row in values])
+            connection.exec_driver_sql(
+                self._insert, [dict(zip(Entry.__slots__, row, strict=True)) for row in values]
+            )
             return
         for start in range(0, len(values), ROWS_AT_ONCE):
-            # One statement for several rows: between two statements a thread has to wait for the interpreter again.
+            # One statement for several rows: between two statements a thread has to wait for the interpreter
+            # again.
             part = values[start : start + ROWS_AT_ONCE]
             places = self._insert[self._insert.index("VALUES") + len("VALUES") :]
             text = self._insert + f",{places}" * (len(part) - 1)
             connection.exec_driver_sql(text, tuple(value for row in part for value in row))
 
-    def find(self, connection: sa.Connection, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Entry]:
+    def find(
+        self, connection: sa.Connection, keys: Sequence[tuple[str, str]]
+    ) -> dict[tuple[str, str], Entry]:
         """The entries with these (annotator, key), as far as there are any."""
         if not keys:
             return {}
@@ -171,7 +178,16 @@ class Store:
     def read_log(self, after: int = 0, block: int = LOG_BLOCK) -> Iterator[list[Any]]:
         """Blocks of rows (id, kind, annotator, item, label, weight, undoes, created_at) in order."""
         log = models.log.c
-        fields = (log.id, log.kind, log.annotator, log.item, log.label, log.weight, log.undoes, log.created_at)
+        fields = (
+            log.id,
+            log.kind,
+            log.annotator,
+            log.item,
+            log.label,
+            log.weight,
+            log.undoes,
+            log.created_at,
+        )
         while True:
             wanted = sa.select(*fields).where(log.id > after).order_by(log.id).limit(block)
             with self.reading() as connection:
@@ -196,7 +212,11 @@ class Store:
         log, later = models.log.c, models.log.alias()
         wanted = (
             sa.select(log.key)
-            .where(log.annotator == annotator, log.key.startswith(start, autoescape=True), log.kind == models.VOTE)
+            .where(
+                log.annotator == annotator,
+                log.key.startswith(start, autoescape=True),
+                log.kind == models.VOTE,
+            )
             .where(~sa.exists().where(later.c.undoes == log.id))
             .order_by(log.id)
         )
@@ -212,7 +232,7 @@ class Store:
         except (SQLAlchemyError, self._driver_error) as error:
             raise StoreError(f"the database does not answer: {_first_line(error)}") from error
 
-    # ---------------------------------------------------------------------------------------------------------- facts
+    # -------------------------------------------------------------------------------------------------- facts
     def fact(self, name: str) -> Any:
         """A remembered value, or None."""
         with self.reading() as connection:
@@ -233,7 +253,8 @@ def _open_engine(url: str) -> sa.Engine:
         url = "postgresql+psycopg://" + url.split("://", 1)[1]
     if not url.startswith(("sqlite:///", "postgresql+")):
         raise InputError(
-            f"the database address must begin with postgresql:// or sqlite:///, got {url.split('://', 1)[0]!r}; "
+            "the database address must begin with postgresql:// or sqlite:///, got "
+            f"{url.split('://', 1)[0]!r}; "
             "write postgresql://user:password@host/name, or leave it out for SQLite."
         )
     ping = not url.startswith("sqlite")  # a server may have gone away since the last use; a file does not

@@ -1,7 +1,7 @@
 """Who goes first: the threads that people wait for, before those that choose items, look and keep.
 
-All threads share one interpreter and often few cores. A vote passes through three of them; each time it may have to
-wait for a turn, so turns must be short and the others must step back.
+All threads share one interpreter and often few cores. A vote passes through three of them; each time it may
+have to wait for a turn, so turns must be short and the others must step back.
 """
 
 import os
@@ -10,7 +10,9 @@ import threading
 from contextlib import suppress
 
 TURN_SECONDS = 5e-4  # Python's own 5 ms, a few times per vote, would be most of what a person waits
-STEPS_BACK = 5  # of the 19 that there are: a third of the others' share where cores are few, and never nothing
+STEPS_BACK = (
+    5  # of the 19 that there are: a third of the others' share where cores are few, and never nothing
+)
 
 
 def take_short_turns() -> None:

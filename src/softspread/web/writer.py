@@ -2,8 +2,9 @@
 
 operations -> [drain the queue] -> one transaction -> commit -> acknowledge -> hand on to the live state
 
-A vote is acknowledged after its commit and never before. When the database refuses, everybody in the group is told,
-nothing in memory changes, and the log is read again before the next group: a commit whose answer was lost may stand.
+A vote is acknowledged after its commit and never before. When the database refuses, everybody in the group is
+told, nothing in memory changes, and the log is read again before the next group: a commit whose answer was
+lost may stand.
 """
 
 import logging
@@ -65,7 +66,9 @@ class Writer:
         """Ask for operations of one sender, kept in order; the answer comes after the commit."""
         answer: Future[list[Outcome]] = Future()
         if self._n_waiting > MOST_WAITING:
-            answer.set_exception(StoreError("too many votes are waiting to be written; try again in a second."))
+            answer.set_exception(
+                StoreError("too many votes are waiting to be written; try again in a second.")
+            )
             return answer
         self._n_waiting += len(operations)
         self._waiting.put(_Waiting(operations, answer))
@@ -122,7 +125,9 @@ class Writer:
             waiting.answer.set_result([next(outcomes) for _ in waiting.operations])
 
     def _write_new(self, operations: Sequence[Operation]) -> Draft | None:
-        """The usual case, without looking for earlier keys: all new, nothing refused; None where that does not hold."""
+        """The usual case, without looking for earlier keys: all new, nothing refused; None where that does
+        not hold.
+        """
         if any(operation.kind == UNDO for operation in operations):
             return None
         draft = self._ledger.draft(operations, {}, {}, self._history.last_id + 1, self._clock())

@@ -2,7 +2,8 @@
 
     GET /health   POST /setup   POST /predict   POST /webhook
 
-A task is one of our items if one of its data fields holds the item's id, or a path or address that ends in it.
+A task is one of our items if one of its data fields holds the item's id, or a path or address that ends in
+it.
 """
 
 import asyncio
@@ -70,7 +71,9 @@ async def setup(body: SetupIn, request: Request, person: Admin, door: TheDoor) -
 def predict(body: PredictBody, request: Request, person: Admin, door: TheDoor) -> dict[str, Any]:
     """Soft labels as predictions; an empty result for a task that is none of our items."""
     service = door.service
-    from_name, to_name = names_of(body.label_config) if body.label_config else request.app.state.label_studio_names
+    from_name, to_name = (
+        names_of(body.label_config) if body.label_config else request.app.state.label_studio_names
+    )
     rows = [row_of_task(service, task) for task in body.tasks]
     known = [row for row in rows if row is not None]
     soft_labels = service.state.soft_labels_of(np.array(known, dtype=np.int64))
@@ -119,7 +122,11 @@ def _operations(door: Door, body: WebhookIn) -> list[Operation]:
             made += [service.undo(who, key, f"{key}-undo", origin="label-studio") for key in versions]
         label = choice_of(annotation)
         row = row_of_task(service, body.task or {})
-        if body.action in ("ANNOTATION_CREATED", "ANNOTATION_UPDATED") and label is not None and row is not None:
+        if (
+            body.action in ("ANNOTATION_CREATED", "ANNOTATION_UPDATED")
+            and label is not None
+            and row is not None
+        ):
             stamp = str(annotation.get("updated_at") or annotation.get("created_at") or len(versions))
             key = f"{base}-{re.sub('[^0-9]', '', stamp)[:24]}"
             try:

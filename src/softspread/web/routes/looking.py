@@ -1,4 +1,6 @@
-"""Looking: soft labels, intervals, why, next questions, the dashboard's data, its map and its events, exports."""
+"""Looking: soft labels, intervals, why, next questions, the dashboard's data, its map and its events,
+exports.
+"""
 
 import asyncio
 import json
@@ -39,7 +41,9 @@ def soft_labels(
             raise HTTPException(404, f"there is no item {items[rows.index(None)]!r}")
         chosen = np.array(rows, dtype=np.int64)
     else:
-        chosen = np.arange(min(offset, len(service.items)), min(offset + limit, len(service.items)), dtype=np.int64)
+        chosen = np.arange(
+            min(offset, len(service.items)), min(offset + limit, len(service.items)), dtype=np.int64
+        )
     return schemas.SoftLabelsOut(
         classes=service.classes,
         confidence_level=confidence_level,
@@ -49,7 +53,9 @@ def soft_labels(
 
 
 @router.get("/items/{row}/why", responses=problems(404))
-def why(row: Row, person: Admin, door: TheDoor, top: Annotated[int, Query(ge=1, le=100)] = 10) -> schemas.WhyOut:
+def why(
+    row: Row, person: Admin, door: TheDoor, top: Annotated[int, Query(ge=1, le=100)] = 10
+) -> schemas.WhyOut:
     """The soft label of an item and the votes behind it, heaviest first."""
     service = door.service
     if row >= len(service.items):
@@ -66,7 +72,8 @@ def queries(
     person: Admin,
     door: TheDoor,
     count: Annotated[int, Query(ge=1, le=100)] = 10,
-    strategy: Literal["uncertainty", "gain", "local", "balanced", "uniform", "least_evidence", "entropy"] | None = None,
+    strategy: Literal["uncertainty", "gain", "local", "balanced", "uniform", "least_evidence", "entropy"]
+    | None = None,
 ) -> schemas.ItemsOut:
     """Which items to vote on next; nobody is given them."""
     rows = door.service.queue.peek(count, strategy)
@@ -80,19 +87,25 @@ def dashboard(person: Admin, door: TheDoor) -> dict[str, Any]:
     return door.service.dashboard()
 
 
-@router.get("/map/places", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}})
+@router.get(
+    "/map/places", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}}
+)
 def map_places(person: Admin, door: TheDoor) -> Response:
     """Rows (uint32) and places (float32 pairs) of the items on the map; empty while it is being drawn."""
     return Response(door.service.map_places(), media_type="application/octet-stream", headers=NO_CACHE)
 
 
-@router.get("/map/values", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}})
+@router.get(
+    "/map/values", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}}
+)
 def map_values(person: Admin, door: TheDoor) -> Response:
     """Evidence and uncertainty (float32), then class (uint16), in the order of the places."""
     return Response(door.service.map_values(), media_type="application/octet-stream", headers=NO_CACHE)
 
 
-@router.get("/events", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}})
+@router.get(
+    "/events", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}}
+)
 async def events(request: Request, person: Admin, door: TheDoor) -> StreamingResponse:
     """Server-sent events: the numbers on top of the dashboard, at most twice a second."""
     if request.app.state.streams >= MOST_STREAMS:
@@ -124,7 +137,9 @@ async def _stream(request: Request, door: Door) -> AsyncIterator[str]:
         stop()
 
 
-@router.get("/export/{name}", response_class=StreamingResponse, responses={200: {"content": exports.CONTENTS}})
+@router.get(
+    "/export/{name}", response_class=StreamingResponse, responses={200: {"content": exports.CONTENTS}}
+)
 def export(
     name: Literal[
         "soft_labels.csv",
@@ -146,4 +161,6 @@ def export(
     """Soft labels of all items (.json: Label Studio's form), votes that stand, or the whole vote log."""
     door.note(request, person.name, "export", name)
     headers = {"Content-Disposition": f'attachment; filename="{name}"', **NO_CACHE}
-    return StreamingResponse(exports.stream(door.service, name), media_type=exports.media_type(name), headers=headers)
+    return StreamingResponse(
+        exports.stream(door.service, name), media_type=exports.media_type(name), headers=headers
+    )

@@ -12,14 +12,7 @@ from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
 from fastapi.templating import Jinja2Templates
 
 from softspread.errors import InputError
-from softspread.web.access import (
-    FORM_COOKIE,
-    SESSION_COOKIE,
-    Door,
-    TheDoor,
-    address_of,
-    check_origin,
-)
+from softspread.web.access import FORM_COOKIE, SESSION_COOKIE, Door, TheDoor, address_of, check_origin
 from softspread.web.accounts import LONGEST_PASSWORD, SESSION_SECONDS, SHORTEST_PASSWORD, Person, same
 from softspread.web.models import LONGEST_NAME
 from softspread.web.settings import class_keys
@@ -32,7 +25,11 @@ Text = Annotated[str, Form(max_length=2_000)]
 
 def _page(request: Request, template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
     door: Door = request.app.state.door
-    shared = {"title": door.service.settings.title, "with_accounts": door.accounts is not None, "person": None}
+    shared = {
+        "title": door.service.settings.title,
+        "with_accounts": door.accounts is not None,
+        "person": None,
+    }
     page = templates.TemplateResponse(request, template, {**shared, **values}, status_code=status)
     page.headers["Cache-Control"] = "no-store"
     return page
@@ -78,7 +75,9 @@ async def vote(request: Request, door: TheDoor) -> Response:
         "mode": settings.mode,
         "lease": settings.lease_seconds,
     }
-    return _page(request, "vote.html", person=person, config=config, question=settings.question, mode=settings.mode)
+    return _page(
+        request, "vote.html", person=person, config=config, question=settings.question, mode=settings.mode
+    )
 
 
 @router.get("/dashboard")
@@ -98,11 +97,13 @@ async def people(request: Request, door: TheDoor) -> Response:
     if isinstance(person, Response):
         return person
     if door.accounts is None:
-        return message_page(request, 404, "No accounts", "This server runs without accounts, for this machine only.")
+        return message_page(
+            request, 404, "No accounts", "This server runs without accounts, for this machine only."
+        )
     return _page(request, "people.html", person=person, config={"csrf": person.csrf, "me": person.id})
 
 
-# ----------------------------------------------------------------------------------------------- sign in, out, accept
+# --------------------------------------------------------------------------------------- sign in, out, accept
 @router.get("/login")
 async def login_form(request: Request, door: TheDoor, next: str = "/") -> Response:
     """Name and password."""
@@ -112,16 +113,24 @@ async def login_form(request: Request, door: TheDoor, next: str = "/") -> Respon
 
 
 @router.post("/login")
-async def login(request: Request, door: TheDoor, name: Text, password: Text, csrf: Text, next: Text = "/") -> Response:
+async def login(
+    request: Request, door: TheDoor, name: Text, password: Text, csrf: Text, next: Text = "/"
+) -> Response:
     """Open a session."""
     if door.accounts is None:
         return RedirectResponse("/vote", 303)
     if not _form_is_ours(request, csrf):
-        return _form(request, "login.html", 403, next=_safe_next(next), problem="The page was too old; try again.")
+        return _form(
+            request, "login.html", 403, next=_safe_next(next), problem="The page was too old; try again."
+        )
     wanted = (f"address {address_of(request)}", f"name {name.strip().lower()[:LONGEST_NAME]}")
     if not all(door.logins.allows(key) for key in wanted):
         return _form(
-            request, "login.html", 429, next=_safe_next(next), problem="Too many attempts; wait a few minutes."
+            request,
+            "login.html",
+            429,
+            next=_safe_next(next),
+            problem="Too many attempts; wait a few minutes.",
         )
     person = await run_in_threadpool(door.accounts.log_in, name, password)
     if person is None:
@@ -139,7 +148,9 @@ async def logout(request: Request, door: TheDoor, csrf: Text) -> Response:
     if door.accounts is not None and word and person is not None:
         check_origin(request)
         if not same(csrf, person.csrf):
-            return message_page(request, 403, "Not signed out", "The page was too old; reload it and try again.")
+            return message_page(
+                request, 403, "Not signed out", "The page was too old; reload it and try again."
+            )
         await run_in_threadpool(door.accounts.close_session, word)
     answer = RedirectResponse("/login", 303)
     answer.delete_cookie(SESSION_COOKIE)
@@ -231,4 +242,6 @@ def plotly() -> Response:
     if found is None or found.origin is None:
         return Response("/* plotly is not installed */", media_type="text/javascript", status_code=404)
     path = Path(found.origin).parent / "package_data" / "plotly.min.js"
-    return FileResponse(path, media_type="text/javascript", headers={"Cache-Control": "public, max-age=86400"})
+    return FileResponse(
+        path, media_type="text/javascript", headers={"Cache-Control": "public, max-age=86400"}
+    )

@@ -20,7 +20,9 @@ from softspread.web.routes import USUAL, problems
 router = APIRouter(prefix="/api/v1", tags=["voting"], responses=USUAL)
 KIND_NAMES = {VOTE: "vote", UNDO: "undo", SKIP: "skip"}
 PICTURE_CACHE = "private, max-age=86400"
-PICTURE_POLICY = "default-src 'none'; sandbox"  # a file that is not the picture it claims to be can do nothing
+PICTURE_POLICY = (
+    "default-src 'none'; sandbox"  # a file that is not the picture it claims to be can do nothing
+)
 LARGEST_ROW = 2**31 - 1
 SECURITY: list[dict[str, list[str]]] = [{"HTTPBearer": []}, {"APIKeyCookie": []}]  # names from `access`
 SYNC_PATH = "/api/v1/sync"
@@ -49,8 +51,11 @@ async def project(person: Somebody, door: TheDoor) -> schemas.ProjectOut:
     openapi_extra={"requestBody": schemas.body_of(schemas.SyncBody), "security": SECURITY},
 )
 async def sync(request: Request) -> Response:
-    """What the vote page uses: hand in what was done, get the next items. Everything is written when this answers."""
-    # The one request that twenty people send all the time: read and answered by hand, and `app.Shortcut` leads here
+    """What the vote page uses: hand in what was done, get the next items. Everything is written when this
+    answers.
+    """
+    # The one request that twenty people send all the time: read and answered by hand, and `app.Shortcut`
+    # leads here
     # past the router: both together cost a third of the usual way.
     person, door = await somebody(request), door_of(request)
     try:
@@ -61,7 +66,9 @@ async def sync(request: Request) -> Response:
     outcomes = await perform(door, person, body.operations, "page")
     cards = door.service.assign(person.name, body.wanted, body.holding) if body.wanted else []
     answer = {
-        "outcomes": [{"status": one.status, "id": one.id, "item": one.item, "reason": one.reason} for one in outcomes],
+        "outcomes": [
+            {"status": one.status, "id": one.id, "item": one.item, "reason": one.reason} for one in outcomes
+        ],
         "items": [{"hint": None, **card} for card in cards],
         "progress": door.service.progress(person.name),
     }
@@ -124,7 +131,9 @@ def items(
 
 
 @router.get(
-    "/items/{row}/picture", response_class=Response, responses={200: {"content": {"image/*": {}}}, **problems(404)}
+    "/items/{row}/picture",
+    response_class=Response,
+    responses={200: {"content": {"image/*": {}}}, **problems(404)},
 )
 def picture(row: Row, person: Somebody, door: TheDoor) -> Response:
     """The picture of an item."""
@@ -135,7 +144,9 @@ def picture(row: Row, person: Somebody, door: TheDoor) -> Response:
 
 
 @router.get(
-    "/items/{row}/thumbnail", response_class=Response, responses={200: {"content": {"image/png": {}}}, **problems(404)}
+    "/items/{row}/thumbnail",
+    response_class=Response,
+    responses={200: {"content": {"image/png": {}}}, **problems(404)},
 )
 def thumbnail(row: Row, person: Somebody, door: TheDoor) -> Response:
     """A small picture of an item."""
@@ -150,11 +161,16 @@ def _picture(content: bytes, kind: str) -> Response:
     return Response(content, media_type=kind, headers=headers)
 
 
-# --------------------------------------------------------------------------------------------------------- operations
+# ------------------------------------------------------------------------------------------------- operations
 async def perform(
-    door: Door, person: Person, wanted: Sequence[schemas.VoteIn | schemas.UndoIn | schemas.SkipIn], origin: str
+    door: Door,
+    person: Person,
+    wanted: Sequence[schemas.VoteIn | schemas.UndoIn | schemas.SkipIn],
+    origin: str,
 ) -> list[Outcome]:
-    """Have operations written in their order; one that names an unknown item or class is refused, others go on."""
+    """Have operations written in their order; one that names an unknown item or class is refused, others go
+    on.
+    """
     if not wanted:
         return []
     if not door.votes.allows(person.name, len(wanted)):

@@ -72,7 +72,9 @@ def upgrade() -> None:
     )
     op.create_index("audit_at", "audit", ["at"])
     op.create_table(
-        "facts", sa.Column("name", sa.String(40), primary_key=True), sa.Column("value", sa.Text, nullable=False)
+        "facts",
+        sa.Column("name", sa.String(40), primary_key=True),
+        sa.Column("value", sa.Text, nullable=False),
     )
 
 

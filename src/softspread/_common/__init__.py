@@ -1,0 +1,1 @@
+"""What every room uses: types, input checks, threads, files that appear whole."""

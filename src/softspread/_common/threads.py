@@ -1,0 +1,96 @@
+"""Threads for the compiled loops, and a bar that shows how far they are.
+
+Work is cut into chunks that do not depend on the number of threads, so results do not depend on it either.
+"""
+
+import numbers
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+from softspread.errors import InputError
+
+Part = TypeVar("Part")
+Advance = Callable[[int], None]
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """None or -1: every core this process may use; otherwise the number given, -2 leaving one core free."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        return available
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise InputError(
+            f"n_jobs must be a whole number other than 0 or None, got {n_jobs!r}; -1 means all cores."
+        )
+    return int(n_jobs) if n_jobs > 0 else max(1, available + 1 + int(n_jobs))
+
+
+class Workers:
+    """A pool for many short parallel steps, started when first needed; one thread or one part runs in the
+    caller.
+    """
+
+    def __init__(self, n_threads: int) -> None:
+        self.n_threads = n_threads
+        self._pool: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    def __getstate__(self) -> int:
+        return self.n_threads  # threads do not travel; a copy starts its own
+
+    def __setstate__(self, n_threads: int) -> None:
+        self.__init__(n_threads)  # type: ignore[misc]
+
+    def run(self, work: Callable[[Part], None], parts: Sequence[Part]) -> None:
+        """Call ``work`` on every part; the first exception is raised."""
+        for _ in self.stream(work, parts):
+            pass
+
+    def stream(self, work: Callable[[Part], None], parts: Sequence[Part]) -> Iterator[None]:
+        """The same, yielding once for each part as it is done, in order."""
+        if self.n_threads == 1 or len(parts) == 1:
+            yield from map(work, parts)
+        else:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self.n_threads)
+            yield from self._pool.map(work, parts)
+
+
+@contextmanager
+def progress_bar(text: str, total: int | None, show: bool) -> Iterator[Advance]:
+    """A bar on standard error if ``show``; the yielded function moves it on. Total None: number of steps
+    unknown.
+    """
+    if not show:
+        yield lambda steps: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description:<22}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(text, total=total)
+        yield lambda steps: progress.advance(task, steps)

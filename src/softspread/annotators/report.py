@@ -1,0 +1,73 @@
+"""What is known about annotators, and how much each vote counts."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from softspread._common.types import AnyArray, FloatArray
+from softspread.votes.votes import VoteTable
+
+LEAST_PART = 1e-6  # of a soft vote: smaller parts change no soft label and cost time
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnnotatorReport:
+    """One line per named annotator, in order of names."""
+
+    annotator: AnyArray  # (a,) names
+    votes: FloatArray  # (a,) total weight of the votes that stand
+    agreement: (
+        FloatArray  # (a,) share of them for the class that all others find most probable there; NaN if alone
+    )
+    consistency: FloatArray  # (a,) posterior mean of r
+    lower: FloatArray  # (a,) 5 % quantile of r
+    upper: FloatArray  # (a,) 95 % quantile
+    p_not_following: FloatArray  # (a,) probability of r < 0.3
+    flag: AnyArray  # (a,) "ok", "does not follow" or "unknown"
+
+    def to_frame(self) -> pd.DataFrame:
+        """The report as a table."""
+        return pd.DataFrame({name: getattr(self, name) for name in self.__slots__})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnnotatorFit:
+    """What the votes say about those who cast them, and how much each vote should count."""
+
+    weights: FloatArray  # (m,) factor of each vote of the table, 1 for nobody's
+    soft_votes: FloatArray | None  # (m, n_classes) what each vote stands for; None = the class that was named
+    report: AnnotatorReport
+    alpha: float
+    kappa: float
+    reason: str = ""  # why all votes count the same; empty where the model was applied
+    newcomer_weight: float = 1.0  # factor for an annotator not seen yet
+    confusion: FloatArray | None = field(default=None, repr=False)  # (a, true class, named class)
+    annotator_weights: FloatArray = field(default_factory=lambda: np.empty(0), repr=False)  # (a,)
+
+    @property
+    def applied(self) -> bool:
+        """Whether annotators were told apart."""
+        return not self.reason
+
+    def weights_for(self, annotators: AnyArray | None, n_votes: int) -> FloatArray:
+        """Factors for votes yet to come, (n_votes,): as fitted, ``newcomer_weight`` for new names, 1 for
+        nobody.
+        """
+        if annotators is None:
+            return np.ones(n_votes)
+        names = pd.Index(self.report.annotator, dtype=object)
+        found = names.get_indexer(pd.Index(annotators, dtype=object))
+        known = np.append(self.annotator_weights, self.newcomer_weight)[found]  # -1 takes the last
+        return np.where(pd.isna(annotators), 1.0, known)
+
+    def reweighted(self, votes: VoteTable) -> VoteTable:
+        """The table that was fitted, with each vote's factor, and with a row per class where votes became
+        soft.
+        """
+        weights = votes.weights * self.weights
+        if self.soft_votes is None:
+            return VoteTable(votes.rows, votes.columns, weights, votes.annotators)
+        which, columns = np.nonzero(self.soft_votes > LEAST_PART)
+        names = None if votes.annotators is None else votes.annotators[which]
+        return VoteTable(votes.rows[which], columns, weights[which] * self.soft_votes[which, columns], names)

@@ -1,0 +1,28 @@
+"""The paper's loop, one solve per vote: the reference that everything faster is compared with.
+
+Y[:, c] += w phi_q  for each vote (q, c) of weight w                                 theory: [profile], [mass]
+"""
+
+import numpy as np
+
+from softspread._common.threads import Advance
+from softspread._common.types import FloatArray
+from softspread.diffusion.diffusion import Diffusion
+from softspread.diffusion.solver import no_progress
+from softspread.votes.votes import VoteTable
+
+
+def literal_mass(
+    diffusion: Diffusion, votes: VoteTable, n_classes: int, advance: Advance = no_progress
+) -> FloatArray:
+    """Algorithm 1, lines 8 to 15, in inner numbering: one solve per vote. Slow; the reference for everything
+    else.
+    """
+    mass = np.zeros((diffusion.graph.n_items, n_classes))
+    rows = diffusion.rank[votes.rows]
+    for row, column, weight in zip(
+        rows.tolist(), votes.columns.tolist(), votes.weights.tolist(), strict=True
+    ):
+        mass[:, column] += weight * diffusion.literal_profile(row)
+        advance(1)
+    return mass

@@ -1,0 +1,534 @@
+"""Probabilistic Label Spreading with scikit-learn's habits."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from softspread._common import validation
+from softspread._common.threads import Workers, count_threads
+from softspread._common.types import AnyArray, BoolArray, FloatArray
+from softspread.annotators.report import AnnotatorReport
+from softspread.diffusion.diffusion import Diffusion
+from softspread.diffusion.scales import SCALINGS
+from softspread.errors import InputError
+from softspread.estimators.auto import DiffusionsOf, Weighting, Wishes, rate_only, settle
+from softspread.estimators.base import VotesEstimator
+from softspread.graph import Graph, knn_graph
+from softspread.graph.extension import tie_newcomers
+from softspread.intervals.calibrated import CalibratedFit, calibrated, fit_calibrated
+from softspread.intervals.hoeffding import estimate_lipschitz, hoeffding
+from softspread.intervals.uncertainty import uncertainty_split
+from softspread.intervals.vote_sums import sums_for_newcomers, sums_of_squares
+from softspread.quality.estimate import estimate_quality, held_out_quality
+from softspread.quality.forecast import predict_gain
+from softspread.quality.result import GainForecast, Quality
+from softspread.queries.choose import choose_items, choosing_state
+from softspread.spreading.evidence import soft_labels
+from softspread.spreading.state import SpreadState
+from softspread.tuning.candidates import Spreading
+from softspread.votes.votes import VoteTable
+
+SOLVERS = ("auto", "dense", "direct", "cg", "push", "amg", "literal")
+INTERVALS = ("wilson", "wilson_floor", "hoeffding", "calibrated")
+
+
+class ProbabilisticLabelSpreading(VotesEstimator):
+    """Soft labels for all items from votes on a few.
+
+    Every vote diffuses over the k-nearest-neighbour graph of the items, scaled so that the voted item
+    receives 1. What an item has received per class, normalised, is its soft label; how much it has received
+    is its evidence.
+
+    Parameters
+    ----------
+    alpha : how far votes travel, 0 = each item alone, below 1; "auto" chooses it by held-out votes
+    n_neighbors : neighbours per item, the item itself not counted; "auto" chooses among 10, 20 and 40
+    bandwidth : the kernel's sigma**2: "kth", "mean" or a positive number, see :func:`~softspread.knn_graph`
+    scaling : "peak" divides a profile by its largest entry, "source" by the voted item's own, "none" not at
+    all
+    prior : (n, n_classes) or (n_classes,) probabilities that count as pseudo-votes; None = uniform
+    prior_strength : how many votes the prior counts as; "auto" chooses it by held-out votes
+    annotator_model : "consistency" weights votes by how their annotators vote with the crowd, "confusion"
+    also turns
+        them into soft votes by what each annotator mixes up, "none" counts all the same; "auto" is
+        consistency where votes carry names of 3 or more annotators and there are about 100 of them, else none
+    tol : relative residual of the solves; 1e-6 keeps soft labels within 1e-4 of exact arithmetic, 1e-8 within
+    1e-6
+    solver : "auto", "dense", "direct", "cg", "push", "amg", or "literal": the paper's loop, one solve per
+    vote
+    index : neighbour search: "auto", "exact", "tree", "brute", "faiss" or "pynndescent"
+    n_jobs : threads; None = all cores
+    random_state : seeds the approximate neighbour search and queries
+    verbose : show progress bars
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) class names
+    label_distributions_ : (n, n_classes) soft labels
+    transduction_ : (n,) most probable classes
+    evidence_ : (n,) how many virtual votes each item has received
+    graph_ : the graph
+    alpha_, n_neighbors_, prior_strength_ : the values in use
+    tuning_ : how they were chosen, with the curve; None where all were given
+    annotators_ : table of annotators: votes, agreement, consistency with interval, flag; None where nobody is
+    named
+    error_bound_ : (n,) proven bound on the numerical error of every entry of an item's mass
+    stale_ : (n,) mask of items whose soft label needs :meth:`refine` after live updates
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.concatenate([np.random.default_rng(0).normal(c, 0.3, size=(50, 2)) for c in (0, 4)])
+    >>> y = np.full(100, -1)
+    >>> y[0], y[99] = 0, 1
+    >>> est = ProbabilisticLabelSpreading(n_neighbors=10).fit(X, y)
+    >>> bool((est.transduction_[:50] == 0).all() and (est.transduction_[50:] == 1).all())
+    True
+    """
+
+    _accepts_graph = True
+
+    def __init__(
+        self,
+        alpha: float | str = 0.9,
+        n_neighbors: int | str = 20,
+        bandwidth: str | float = "kth",
+        scaling: str = "peak",
+        prior: Any = None,
+        prior_strength: float | str = 1e-4,
+        annotator_model: str = "auto",
+        tol: float = 1e-6,
+        solver: str = "auto",
+        index: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.n_neighbors = n_neighbors
+        self.bandwidth = bandwidth
+        self.scaling = scaling
+        self.prior = prior
+        self.prior_strength = prior_strength
+        self.annotator_model = annotator_model
+        self.tol = tol
+        self.solver = solver
+        self.index = index
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        self._wishes()
+        validation.choice("scaling", self.scaling, SCALINGS)
+        validation.choice("solver", self.solver, SOLVERS)
+        if validation.positive("tol", self.tol) > 1e-2:
+            raise InputError(
+                f"tol must be at most 0.01, got {self.tol!r}; 1e-6 keeps soft labels within 1e-4."
+            )
+
+    def _wishes(self) -> Wishes:
+        has_prior = self.prior is not None
+        return Wishes.read(self.alpha, self.n_neighbors, self.prior_strength, self.annotator_model, has_prior)
+
+    def _spread(self) -> None:
+        wishes, how = self._wishes(), self._how()
+        items = self._items
+        if not isinstance(items, Graph) and len(wishes.neighbors) == 1:
+            items = self._build_graph(wishes.neighbors[0])
+        given = None if self.prior is None else self.prior_
+        n_classes = len(self.classes_)
+        settings = settle(items, self.votes_, n_classes, wishes, given, how)
+        diffusion, self.prior_strength_ = settings.diffusion, settings.prior_strength
+        self.graph_, self.alpha_ = diffusion.graph, diffusion.alpha
+        self.n_neighbors_ = self.graph_.n_neighbors
+        self.tuning_ = settings.tuning
+        self._use_weighting(
+            None if settings.annotators is None else Weighting(settings.annotators, self.votes_)
+        )
+        self._state = SpreadState(diffusion, self._counted_votes, n_classes)
+        self._state.solve()
+        self._forget_answers()
+
+    def _use_weighting(self, weighting: Weighting | None) -> None:
+        """``_counted_votes`` are the votes as they count; the very table ``votes_`` where all count the
+        same.
+        """
+        self._weighting = weighting
+        self._counted_votes = self.votes_ if weighting is None else weighting.apply(self.votes_)
+
+    def _forget_answers(self) -> None:
+        """What is derived from the votes at rest and kept until they change."""
+        self._calibration: CalibratedFit | None = None
+        self._unrated: AnnotatorReport | None = None
+        self._chooser: tuple[SpreadState, int] | None = None
+
+    def _how(self) -> Spreading:
+        return Spreading(
+            self.bandwidth,
+            self.scaling,
+            self.solver,
+            self.index,
+            self.n_jobs,
+            self.random_state,
+            bool(self.verbose),
+            self.tol,
+        )
+
+    def _make_diffusion(self) -> Diffusion:
+        return DiffusionsOf(self.graph_, self._how())(self.alpha_)
+
+    def _build_graph(self, n_neighbors: int) -> Graph:
+        return knn_graph(
+            self._items,
+            n_neighbors,
+            self.bandwidth,
+            self.index,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+            verbose=bool(self.verbose),
+        )
+
+    def _prior_strength(self) -> float:
+        return float(self.prior_strength_)
+
+    def _spread_more(self, new: VoteTable) -> None:
+        missing = len(self.classes_) - self._state.n_classes
+        if missing:
+            self._state.add_classes(missing)
+        if self._weighting is not None:
+            new = self._weighting.apply(new)
+            self._counted_votes.append(new)
+        self._calibration = self._unrated = None
+        self._state.add(new)
+
+    def _spread_less(self) -> None:
+        if self._weighting is not None:
+            self._counted_votes = self._state.votes = self._weighting.apply(self.votes_)
+        self._forget_answers()
+        self._state.recover(len(self.classes_))
+
+    def refine(self, tol: float | None = None) -> "ProbabilisticLabelSpreading":
+        """Bring all soft labels to the accuracy of a fresh fit after live updates, or to a tighter
+        ``tol``.
+        """
+        check_is_fitted(self)
+        self._state.refine(None if tol is None else validation.positive("tol", tol))
+        return self
+
+    def _mass(self) -> FloatArray:
+        return np.asarray(self.graph_.to_user_order(self._state.mass()))
+
+    def _mass_of_new(self, X: AnyArray) -> FloatArray:
+        return np.asarray(self.alpha_ * (self._ties(X) @ self._mass()))
+
+    def _prior_of_new(self, X: AnyArray) -> FloatArray:
+        """A new item's prior is that of its neighbours."""
+        ties = self._ties(X)
+        near = ties @ self.prior_
+        total = near.sum(axis=1, keepdims=True)
+        return np.asarray(
+            np.where(total > 0, near / np.where(total > 0, total, 1.0), self.prior_.mean(axis=0))
+        )
+
+    def _ties(self, X: AnyArray) -> Any:
+        return tie_newcomers(self.graph_, X, Workers(count_threads(self.n_jobs)))
+
+    def soft_labels_of(self, items: Any) -> FloatArray:
+        """Soft labels of a few fitted items, (len(items), n_classes): the quick answer after an update."""
+        self._checked(None)
+        rows = self._rows_of(items)
+        mass = self._state.mass(self._state.diffusion.rank[rows])
+        return soft_labels(mass, self.prior_[rows], self._prior_strength())
+
+    def _rows_of(self, items: Any) -> AnyArray:
+        return validation.rows_of_items(validation.names(items, "item"), self.item_ids_, self.n_items_)
+
+    def predict_interval(
+        self,
+        X: Any = None,
+        confidence_level: float = 0.9,
+        method: str = "wilson",
+        lipschitz: float | None = None,
+        simultaneous: bool = False,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper end of an interval for each soft label, (n, n_classes) each.
+
+        Parameters
+        ----------
+        confidence_level : strictly between 0 and 1
+        method : "wilson" reads mass as votes; "wilson_floor" rounds it down to whole votes first, as the
+        paper does;
+            "hoeffding" holds for any soft labels that change by at most ``lipschitz`` per unit of distance;
+            "calibrated" learns from items with two or more votes how far neighbours can be trusted
+        lipschitz : for "hoeffding": None estimates it from the soft labels of neighbours, 0 leaves the bias
+        out
+        simultaneous : hold for all classes of an item together, by a union bound
+        """
+        validation.choice("method", method, INTERVALS)
+        if method.startswith("wilson"):
+            return super().predict_interval(X, confidence_level, method, lipschitz, simultaneous)
+        level = validation.between_0_and_1("confidence_level", confidence_level)
+        new = self._checked(X)
+        n_together = len(self.classes_) if simultaneous else 1
+        if method == "hoeffding":
+            return self._hoeffding(new, level, lipschitz, n_together)
+        if new is not None:
+            raise InputError(
+                "calibrated intervals exist for the fitted items only; 'wilson' and 'hoeffding' also take "
+                "new ones."
+            )
+        return calibrated(self._calibrated_fit(), self.predict_proba(), level, n_together)
+
+    def _hoeffding(
+        self, new: AnyArray | None, level: float, lipschitz: float | None, n_together: int
+    ) -> tuple[FloatArray, FloatArray]:
+        mass, p = self._mass(), self.predict_proba()
+        if lipschitz is None:
+            lipschitz = estimate_lipschitz(self.graph_, p, mass.sum(axis=1))
+        sums = sums_of_squares(
+            self._state.diffusion,
+            self._counted_votes,
+            mass,
+            lipschitz=lipschitz,
+            weights_are_counts=self._weights_are_counts(),
+            mass_error=mass.shape[1] * self.error_bound_,
+        )
+        if new is not None:
+            ties = self._ties(new)
+            sums = sums_for_newcomers(self.graph_, self.alpha_, ties, new, mass, sums)
+            mass, p = np.asarray(self.alpha_ * (ties @ mass)), self.predict_proba(new)
+        return hoeffding(p, mass, sums, level, n_together)
+
+    def _calibrated_fit(self) -> CalibratedFit:
+        if self._calibration is None:
+            self.refine()
+            state = self._state_of_cast_votes()
+            self._calibration = fit_calibrated(
+                state.diffusion,
+                state.votes,
+                np.asarray(self.graph_.to_user_order(state.mass())),
+                prior=None if self.prior is None else self.prior_,
+                weights_are_counts=self._weights_are_counts(),
+            )
+        return self._calibration
+
+    def _state_of_cast_votes(self) -> SpreadState:
+        """The state, but with the classes that annotators named where votes became soft.
+
+        A soft vote already carries its neighbours' opinion, so it cannot tell how far they are to be trusted.
+        """
+        if self._weighting is None or self._weighting.fit.soft_votes is None:
+            return self._state
+        named = SpreadState(self._state.diffusion, self._weighting.weigh(self.votes_), len(self.classes_))
+        named.solve()
+        return named
+
+    def _weights_are_counts(self) -> bool:
+        """Whole weights without names are tables of counts; a named vote of weight 3 is one heavy vote."""
+        votes = self._counted_votes
+        return votes.annotators is None and bool((votes.weights == np.round(votes.weights)).all())
+
+    def uncertainty(self, confidence_level: float = 0.9, method: str = "wilson") -> pd.DataFrame:
+        """Why each item is uncertain: people disagree, or too few votes reached it.
+
+        Returns
+        -------
+        One row per item: aleatoric (entropy of the soft label over its largest possible value), epistemic
+        (width of the widest interval), evidence, and a verdict: "clear", "ambiguous" or "not enough votes";
+        see :func:`~softspread.intervals.uncertainty_split`
+        """
+        lower, upper = self.predict_interval(None, confidence_level, method)
+        frame = uncertainty_split(self.predict_proba(), lower, upper, self.evidence_).to_frame()
+        if self.item_ids_ is not None:
+            frame.insert(0, "item", self.item_ids_)
+        return frame
+
+    # ---------------------------------------------------------------------------------- decisions that follow
+    def query(
+        self,
+        batch_size: int = 1,
+        strategy: str = "uncertainty",
+        *,
+        exclude: Any = None,
+        random_state: Any = None,
+    ) -> AnyArray:
+        """Which items to vote on next, (batch_size,) ids (or positions) in the order in which they were
+        picked.
+
+        Parameters
+        ----------
+        strategy : "uncertainty" (the default), "uniform" (the paper's), "balanced", "gain", "local",
+            "least_evidence", "entropy" or "farthest", see :func:`~softspread.queries.choose.choose_items`
+        exclude : items never to pick, such as those already handed out
+        random_state : seeds the picks; None takes the estimator's
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [9.0], [10.0]]
+        >>> est = ProbabilisticLabelSpreading(n_neighbors=2).fit(X, [0, -1, -1, 1])
+        >>> sorted(est.query(4, random_state=0).tolist())
+        [0, 1, 2, 3]
+        """
+        self._checked(None)
+        rows = np.empty(0, np.int64) if exclude is None else self._rows_of(exclude)
+        state = self._choosing_state()
+        picked = choose_items(
+            state.diffusion,
+            np.asarray(self.graph_.to_user_order(state.mass())),
+            self.votes_.counts(self.n_items_, len(self.classes_)).sum(axis=1),
+            batch_size,
+            strategy,
+            validation.generator(self.random_state if random_state is None else random_state),
+            rows,
+        )
+        return picked if self.item_ids_ is None else np.asarray(self.item_ids_[picked])
+
+    def _choosing_state(self) -> SpreadState:
+        """A state at an alpha fit for choosing, kept and brought up to date with the votes since."""
+        votes = self._counted_votes
+        if self._chooser is None:
+            state = choosing_state(self._state)
+        else:
+            state, n_seen = self._chooser
+            if state is not self._state and n_seen < len(votes):
+                state.add_classes(len(self.classes_) - state.n_classes)
+                names = None if votes.annotators is None else votes.annotators[n_seen:]
+                state.add(
+                    VoteTable(votes.rows[n_seen:], votes.columns[n_seen:], votes.weights[n_seen:], names)
+                )
+        self._chooser = state, len(votes)
+        return state
+
+    def quality(
+        self,
+        counts: Any = None,
+        *,
+        confidence_level: float = 0.9,
+        random_state: Any = None,
+    ) -> Quality:
+        """How good the soft labels are, without ground truth.
+
+        Parameters
+        ----------
+        counts : (n, n_classes) whole votes that were *not* used for fitting, best two or more on each of a
+        few items
+            drawn at random; None: the votes of the fit, each held out in turn
+        """
+        self._checked(None)
+        self.refine()
+        rng = validation.generator(self.random_state if random_state is None else random_state)
+        if counts is None:
+            return held_out_quality(
+                self._state_of_cast_votes(),
+                self.prior_,
+                self._prior_strength(),
+                cast=None if self._weighting is None else self._weighting.trusted(self.votes_),
+                confidence_level=confidence_level,
+                rng=rng,
+            )
+        table = np.asarray(counts)
+        if table.shape != (self.n_items_, len(self.classes_)):
+            raise InputError(
+                f"counts must have shape ({self.n_items_}, {len(self.classes_)}), items by classes, got "
+                f"{table.shape}."
+            )
+        return estimate_quality(self.predict_proba(), table, confidence_level=confidence_level, rng=rng)
+
+    def forecast(self, more: int, *, confidence_level: float = 0.9, random_state: Any = None) -> GainForecast:
+        """How far ``more`` further votes would lower the RMSE: when to stop."""
+        self._checked(None)
+        return predict_gain(
+            [self._state.diffusion],
+            self.votes_,
+            len(self.classes_),
+            more,
+            prior=None if self.prior is None else self.prior_,
+            prior_strength=self._prior_strength(),
+            confidence_level=confidence_level,
+            rng=validation.generator(self.random_state if random_state is None else random_state),
+        )
+
+    @property
+    def annotators_(self) -> pd.DataFrame | None:
+        """One row per named annotator; flag "unknown" where votes cannot tell; None where nobody is named."""
+        check_is_fitted(self)
+        if self._weighting is not None:
+            return self._weighting.fit.report.to_frame()
+        if self.votes_.annotators is None or len(self.classes_) == 0:
+            return None
+        if self._unrated is None:
+            self._unrated = rate_only(self._state.diffusion, self.votes_, len(self.classes_))
+        return self._unrated.to_frame()
+
+    def explain(self, item: Any, top: int | None = 10) -> pd.DataFrame:
+        """The votes behind one soft label: item, label, annotator (if named), weight, heaviest first.
+
+        A soft label is exactly the weighted mean of the votes (up to the prior), with these weights; over all
+        votes (``top=None``) they sum to 1. An item that no vote reaches gets an empty table.
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [9.0], [10.0]]
+        >>> est = ProbabilisticLabelSpreading(n_neighbors=1).fit(X, [0, -1, -1, 1])
+        >>> est.explain(1)["label"].tolist()
+        [0]
+        """
+        self._checked(None)
+        if top is not None:
+            top = validation.count("top", top, smallest=1)
+        row = int(self._rows_of([item])[0])
+        state, votes = self._state, self._counted_votes
+        rank = state.diffusion.rank
+        reach = np.maximum(state.diffusion.reach_of_votes(int(rank[row]), rank[votes.rows]), 0.0)
+        table = pd.DataFrame({"row": votes.rows, "column": votes.columns, "weight": reach * votes.weights})
+        keys = ["row", "column"]
+        if votes.annotators is not None:
+            table["annotator"] = pd.Series(votes.annotators, dtype=object)
+            keys.append("annotator")
+        totals = table.groupby(keys, sort=False, dropna=False)["weight"].sum().reset_index()
+        totals = (
+            totals[totals["weight"] > 0]
+            .sort_values("weight", ascending=False, kind="stable")
+            .head(len(totals) if top is None else top)
+        )
+        evidence = float(reach @ votes.weights)
+        columns = {
+            "item": totals["row"].to_numpy()
+            if self.item_ids_ is None
+            else self.item_ids_[totals["row"].to_numpy()],
+            "label": self.classes_[totals["column"].to_numpy()],
+        }
+        if votes.annotators is not None:
+            columns["annotator"] = totals["annotator"].to_numpy()
+        return pd.DataFrame(
+            {**columns, "weight": totals["weight"].to_numpy() / (evidence if evidence > 0 else 1.0)}
+        )
+
+    @property
+    def error_bound_(self) -> FloatArray:
+        """Proven bound on the numerical error of every entry of an item's mass, for the scales in use,
+        (n,).
+        """
+        check_is_fitted(self)
+        return np.asarray(self.graph_.to_user_order(self._state.error_bound()))
+
+    @property
+    def stale_(self) -> BoolArray:
+        """Items whose soft label could be off by more than 0.01 since the last refinement, (n,)."""
+        check_is_fitted(self)
+        return np.asarray(self.graph_.to_user_order(self._state.stale(self._prior_strength())))
+
+    @property
+    def solve_report_(self) -> Any:
+        """What the last solve reached; None before the first vote needed one."""
+        check_is_fitted(self)
+        return self._state.solve_report
+
+    @property
+    def scale_report_(self) -> Any:
+        """How well the scales of the voted items are known."""
+        check_is_fitted(self)
+        return self._state.diffusion.scale_report()

@@ -1,0 +1,210 @@
+"""Save a fitted estimator to one file and load it back, without pickle.
+
+save(est, path):  parameters, votes, names, graph and mass  ->  header + arrays (see `archive`)
+"""
+
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from softspread._common import validation
+from softspread._common.archive import pack_names, read_archive, unpack_names, write_archive
+from softspread._common.types import AnyArray, SolveReport
+from softspread.annotators.report import AnnotatorFit, AnnotatorReport
+from softspread.errors import InputError, StoreError
+from softspread.estimators.auto import Weighting
+from softspread.estimators.base import VotesEstimator
+from softspread.estimators.baselines import GaussianKernelRegression, KNeighborsVotes, VoteHistogram
+from softspread.estimators.spreading import ProbabilisticLabelSpreading
+from softspread.graph.graph import Graph
+from softspread.spreading.state import SpreadState
+from softspread.tuning.result import Tuning, TuningPoint
+from softspread.votes.votes import VoteTable
+
+FORMAT_VERSION = 1
+_REPORT = tuple(field.name for field in fields(AnnotatorReport))
+_FIT_ARRAYS = ("weights", "soft_votes", "confusion", "annotator_weights")
+_FIT_NUMBERS = ("alpha", "kappa", "newcomer_weight")
+_CLASSES: dict[str, type[VotesEstimator]] = {
+    cls.__name__: cls
+    for cls in (ProbabilisticLabelSpreading, VoteHistogram, GaussianKernelRegression, KNeighborsVotes)
+}
+
+
+def save(est: VotesEstimator, path: str | Path) -> None:
+    """Write a fitted estimator to ``path``; the file appears whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from softspread import VoteHistogram
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(VoteHistogram().fit([[0.0], [1.0]], ["yes", "no"]), f"{folder}/votes.softspread")
+    ...     load(f"{folder}/votes.softspread").classes_.tolist()
+    ['no', 'yes']
+    """
+    if type(est).__name__ not in _CLASSES:
+        raise InputError(f"save takes one of {sorted(_CLASSES)}, got {type(est).__name__}.")
+    check_is_fitted(est)
+    arrays: dict[str, AnyArray] = {
+        "votes.rows": est.votes_.rows,
+        "votes.columns": est.votes_.columns,
+        "votes.weights": est.votes_.weights,
+    }
+    objects: list[str] = []
+    for name, values in (
+        ("classes", est.classes_),
+        ("item_ids", est.item_ids_),
+        ("votes.annotators", est.votes_.annotators),
+    ):
+        if values is not None:
+            arrays[name] = pack_names(values, may_be_none=name == "votes.annotators")
+            if values.dtype == object:
+                objects.append(name)
+    if est.prior is not None:
+        arrays["prior"] = np.asarray(est.prior, dtype=np.float64)
+    header: dict[str, Any] = {
+        "class": type(est).__name__,
+        "parameters": _plain_parameters(est),
+        "objects": objects,
+    }
+    header["n_features_in"] = int(est.n_features_in_)
+    if hasattr(est, "feature_names_in_"):
+        header["feature_names_in"] = list(est.feature_names_in_)
+    if isinstance(est, ProbabilisticLabelSpreading):
+        _put_spreading(est, header, arrays)
+    else:
+        arrays["features"] = est._items
+    write_archive(path, "estimator", FORMAT_VERSION, header, arrays)
+
+
+def load(path: str | Path) -> VotesEstimator:
+    """Read an estimator that :func:`save` wrote; it answers and learns on as if it had never left memory."""
+    header, arrays = read_archive(path, "estimator", FORMAT_VERSION)
+    try:
+        est = _CLASSES[header["class"]](**header["parameters"])
+        objects = set(header["objects"])
+        names = {
+            key: unpack_names(arrays[key], key in objects)
+            for key in ("classes", "item_ids", "votes.annotators")
+            if key in arrays
+        }
+        est.classes_, est.item_ids_ = names["classes"], names.get("item_ids")
+        annotators = names.get("votes.annotators")
+        est.votes_ = VoteTable(
+            arrays["votes.rows"], arrays["votes.columns"], arrays["votes.weights"], annotators
+        )
+        est.n_features_in_ = header["n_features_in"]
+        if "feature_names_in" in header:
+            est.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
+        if "prior" in arrays:
+            est.prior = arrays["prior"]
+        if isinstance(est, ProbabilisticLabelSpreading):
+            _take_spreading(est, header, arrays)
+        else:
+            est._items = arrays["features"]
+            est.n_items_ = len(est._items)
+            _restore_prior(est)
+            est._spread()
+    except (KeyError, TypeError) as error:
+        raise StoreError(f"{path} lacks a part of a saved estimator ({error}); save it again.") from error
+    return est
+
+
+def _put_spreading(
+    est: ProbabilisticLabelSpreading, header: dict[str, Any], arrays: dict[str, AnyArray]
+) -> None:
+    header["graph"] = est.graph_.facts()
+    header["from_graph"] = isinstance(est._items, Graph)
+    header["alpha"] = est.alpha_
+    header["prior_strength"] = est.prior_strength_
+    header["tuning"] = None if est.tuning_ is None else _pack_tuning(est.tuning_)
+    header["annotators"] = None
+    if est._weighting is not None:
+        header["annotators"], more = _pack_annotators(est._weighting.fit)
+        arrays |= {f"annotators.{name}": array for name, array in more.items()}
+    arrays |= {f"graph.{name}": array for name, array in est.graph_.arrays().items()}
+    arrays |= {f"scales.{name}": array for name, array in est._state.diffusion.finder.state().items()}
+    arrays |= {f"state.{name}": array for name, array in est._state.arrays().items()}
+    header["refined"] = est._state.refined
+    solved = est._state.solve_report
+    header["solved"] = None if solved is None else asdict(solved)
+
+
+def _take_spreading(
+    est: ProbabilisticLabelSpreading, header: dict[str, Any], arrays: dict[str, AnyArray]
+) -> None:
+    def part(prefix: str) -> dict[str, AnyArray]:
+        return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+    est.graph_ = Graph.from_arrays(part("graph."), header["graph"])
+    est.n_items_ = est.graph_.n_items
+    est._items = est.graph_ if header["from_graph"] else est.graph_.features
+    est.alpha_, est.prior_strength_ = header["alpha"], header["prior_strength"]
+    est.n_neighbors_ = est.graph_.n_neighbors
+    est.tuning_ = None if header["tuning"] is None else _unpack_tuning(header["tuning"])
+    _restore_prior(est)
+    diffusion = est._make_diffusion()
+    diffusion.finder.restore(part("scales."))
+    weighting = None
+    if header["annotators"] is not None:
+        fit = _unpack_annotators(header["annotators"], part("annotators."))
+        weighting = Weighting(fit, est.votes_.first(len(fit.weights)))
+    est._use_weighting(weighting)
+    est._state = SpreadState(diffusion, est._counted_votes, len(est.classes_))
+    est._state.restore(part("state."), header["refined"])
+    est._state.solve_report = None if header["solved"] is None else SolveReport(**header["solved"])
+    est._forget_answers()
+
+
+def _pack_tuning(tuning: Tuning) -> dict[str, Any]:
+    chosen = next(number for number, point in enumerate(tuning.points) if point is tuning.best)
+    return asdict(tuning) | {"best": chosen}
+
+
+def _unpack_tuning(packed: dict[str, Any]) -> Tuning:
+    points = tuple(TuningPoint(**point) for point in packed["points"])
+    return Tuning(**packed | {"points": points, "best": points[packed["best"]]})
+
+
+def _pack_annotators(fit: AnnotatorFit) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    report = {name: getattr(fit.report, name) for name in _REPORT}
+    packed = {f"report.{name}": pack_names(values) for name, values in report.items()}
+    parts = {name: getattr(fit, name) for name in _FIT_ARRAYS}
+    facts = {
+        "objects": [name for name, values in report.items() if values.dtype == object],
+        "numbers": {name: float(getattr(fit, name)) for name in _FIT_NUMBERS},
+    }
+    return facts, packed | {name: values for name, values in parts.items() if values is not None}
+
+
+def _unpack_annotators(facts: dict[str, Any], arrays: dict[str, AnyArray]) -> AnnotatorFit:
+    report = {name: unpack_names(arrays[f"report.{name}"], name in facts["objects"]) for name in _REPORT}
+    parts: dict[str, Any] = {name: arrays.get(name) for name in _FIT_ARRAYS}
+    return AnnotatorFit(report=AnnotatorReport(**report), **facts["numbers"], **parts)
+
+
+def _restore_prior(est: VotesEstimator) -> None:
+    """The prior as it was given, then widened by the classes that came later."""
+    if est.prior is None:
+        est._set_prior()
+        return
+    n_given = est.prior.shape[-1]
+    est.prior_ = validation.prior(est.prior, est.n_items_, n_given)
+    if n_given < len(est.classes_):
+        est._widen_prior(len(est.classes_) - n_given)
+
+
+def _plain_parameters(est: VotesEstimator) -> dict[str, Any]:
+    """Constructor parameters that JSON can hold; arrays travel apart, generators are refused."""
+    plain: dict[str, Any] = {}
+    for name, value in est.get_params(deep=False).items():
+        if name == "prior":
+            continue
+        if value is not None and not isinstance(value, str | bool | int | float | np.number):
+            raise StoreError(f"cannot save the parameter {name}={value!r}; use a number, a word or None.")
+        plain[name] = value.item() if isinstance(value, np.generic) else value
+    return plain

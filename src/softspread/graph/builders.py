@@ -1,0 +1,232 @@
+"""Three ways to a graph: k nearest neighbours, a radius, or the user's own affinity.
+
+X or A  ->  symmetric affinity in inner numbering  ->  Graph        theory: [weights], [bandwidth]
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.spatial import cKDTree
+
+from softspread._common import validation
+from softspread._common.threads import Workers, count_threads
+from softspread._common.types import FloatArray, Neighbors
+from softspread.errors import InputError, SoftspreadWarning
+from softspread.graph.graph import NORMALIZATIONS, Graph, operator_from_affinity
+from softspread.graph.neighbors import leaf_order, search_neighbors
+
+SMALLEST_WEIGHT = np.finfo(np.float64).tiny  # a weight below has lost digits to underflow and counts as none
+MOST_EDGES = 1_000_000_000  # 12 GB of graph: beyond, a radius was surely too large
+SYMMETRY = 1e-8  # largest |A - A^T| accepted as rounding, as a share of the largest entry
+
+
+def knn_graph(
+    X: Any,
+    n_neighbors: int = 20,
+    bandwidth: str | float = "kth",
+    index: str = "auto",
+    *,
+    normalization: str = "symmetric",
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    verbose: bool = False,
+) -> Graph:
+    """Tie each item to its nearest neighbours with Gaussian weights, theory [weights].
+
+    Parameters
+    ----------
+    X : (n, d) features
+    n_neighbors : neighbours per item, the item itself not counted; more than there are uses all and warns
+    bandwidth : the kernel's sigma**2: "kth" = mean squared distance to the k-th neighbour, "mean" = mean over
+    all k
+        neighbours, or a positive number
+    index : "auto", "exact" ("tree" or "brute"), "faiss" or "pynndescent"
+    normalization : "symmetric" or "random_walk"
+    n_jobs : threads; None = all cores
+    random_state : seeds the approximate search and the sample on which its recall is measured
+    verbose : show progress
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> graph = knn_graph(np.random.default_rng(0).normal(size=(100, 3)), n_neighbors=5)
+    >>> graph.S.shape, graph.recall_
+    ((100, 100), 1.0)
+    """
+    features = validation.features(X)
+    validation.choice("normalization", normalization, NORMALIZATIONS)
+    k = _affordable_neighbors(n_neighbors, len(features))
+    order = leaf_order(features)
+    inner = features[order]  # searching in leaf order also makes the search itself kinder to the cache
+    with Workers(count_threads(n_jobs)) as workers:
+        found = search_neighbors(inner, k, index, workers, validation.generator(random_state), verbose)
+    sigma2 = kernel_width(found, bandwidth)
+    A = symmetric_affinity(found, sigma2)
+    graph = operator_from_affinity(
+        A,
+        order,
+        kind="knn",
+        normalization=normalization,
+        n_neighbors=k,
+        sigma2=sigma2,
+        recall_=found.recall,
+        index=found.index,
+        features=features,
+        details=found.details,
+    )
+    return tell_of_gaps(graph)
+
+
+def epsilon_graph(
+    X: Any, radius: float, *, normalization: str = "symmetric", n_jobs: int | None = None
+) -> Graph:
+    """Tie all items closer than a radius with weight 1; the graph of the consistency proof.
+
+    Parameters
+    ----------
+    X : (n, d) features
+    radius : largest distance of two tied items
+    normalization : "symmetric" or "random_walk" (the proof's)
+    n_jobs : accepted for symmetry with :func:`knn_graph`; the search is quick on one core
+
+    Examples
+    --------
+    >>> epsilon_graph([[0.0], [1.0], [5.0], [6.0]], radius=2.0).n_components
+    2
+    """
+    features = validation.features(X)
+    validation.choice("normalization", normalization, NORMALIZATIONS)
+    radius = validation.positive("radius", radius)
+    count_threads(n_jobs)
+    order = leaf_order(features)
+    tree = cKDTree(features[order])
+    n = len(features)
+    n_edges = int(tree.count_neighbors(tree, radius)) - n
+    if n_edges > MOST_EDGES:
+        raise InputError(
+            f"radius {radius:g} ties {n_edges:,} pairs, more than {MOST_EDGES:,}; take a smaller radius."
+        )
+    pairs = tree.query_pairs(radius, output_type="ndarray")
+    rows = np.concatenate([pairs[:, 0], pairs[:, 1]])
+    columns = np.concatenate([pairs[:, 1], pairs[:, 0]])
+    A = csr_array((np.ones(len(rows)), (rows, columns)), shape=(n, n))
+    facts = {"kind": "epsilon", "normalization": normalization, "features": features, "index": "tree"}
+    return tell_of_gaps(operator_from_affinity(A, order, details={"radius": radius}, **facts))
+
+
+def affinity_graph(A: Any, *, normalization: str = "symmetric") -> Graph:
+    """Use an affinity of the user's own: symmetric, not negative; the diagonal is ignored.
+
+    Parameters
+    ----------
+    A : (n, n) dense or scipy sparse
+    normalization : "symmetric" or "random_walk"
+
+    Examples
+    --------
+    >>> affinity_graph([[0, 1, 0], [1, 0, 2], [0, 2, 0]]).degrees.tolist()
+    [1.0, 3.0, 2.0]
+    """
+    validation.choice("normalization", normalization, NORMALIZATIONS)
+    affinity = _checked_affinity(A)
+    # No features to sort by: an order of small bandwidth keeps neighbours close in memory as well.
+    order = np.asarray(reverse_cuthill_mckee(affinity, symmetric_mode=True), dtype=np.int64)
+    inner = csr_array(affinity[order][:, order])
+    return tell_of_gaps(operator_from_affinity(inner, order, kind="affinity", normalization=normalization))
+
+
+def kernel_width(found: Neighbors, bandwidth: str | float) -> float:
+    """sigma**2 of the Gaussian kernel, theory [bandwidth]."""
+    if isinstance(bandwidth, str):
+        validation.choice(
+            "bandwidth", bandwidth, ("kth", "mean"), "or a positive number, the kernel's sigma**2"
+        )
+        if found.squared.size == 0:
+            return 0.0
+        return float(found.squared[:, -1].mean() if bandwidth == "kth" else found.squared.mean())
+    return validation.positive("bandwidth", bandwidth)
+
+
+def gaussian_weights(squared: FloatArray, sigma2: float) -> FloatArray:
+    """exp(-d^2 / (2 sigma^2)); with sigma = 0 all items coincide with their neighbours and every weight is
+    1.
+    """
+    if sigma2 == 0:
+        return np.ones_like(squared)
+    weights = np.exp(squared / (-2.0 * sigma2))
+    weights[weights < SMALLEST_WEIGHT] = 0.0
+    return weights
+
+
+def symmetric_affinity(found: Neighbors, sigma2: float) -> csr_array:
+    """(W + W^T) / 2 of the directed neighbour weights."""
+    n, k = found.indices.shape
+    weights = gaussian_weights(found.squared, sigma2).ravel() * 0.5
+    W = csr_array(
+        (
+            weights,
+            found.indices.ravel().astype(np.int32),
+            np.arange(0, n * k + 1, k, dtype=np.int64) if k else np.zeros(n + 1, dtype=np.int64),
+        ),
+        shape=(n, n),
+    )
+    return csr_array(W + W.T)
+
+
+def _affordable_neighbors(n_neighbors: int, n: int) -> int:
+    k = validation.count("n_neighbors", n_neighbors, smallest=1)
+    if k >= n:
+        warnings.warn(
+            f"n_neighbors={k} but there are only {n} items; using {n - 1}.", SoftspreadWarning, stacklevel=3
+        )
+        return n - 1
+    return k
+
+
+def _checked_affinity(A: Any) -> csr_array:
+    matrix = A if issparse(A) else np.asarray(A)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
+        raise InputError(f"an affinity must be a square matrix, got shape {matrix.shape}.")
+    if matrix.dtype.kind not in "biuf":
+        raise InputError(f"an affinity must hold numbers, got dtype {matrix.dtype}.")
+    affinity = csr_array(matrix, dtype=np.float64, copy=True)
+    affinity.sum_duplicates()
+    if not np.isfinite(affinity.data).all():
+        raise InputError("the affinity holds NaN or infinite entries; replace them, 0 means no tie.")
+    if (affinity.data < 0).any():
+        raise InputError(
+            f"the affinity holds negative entries (smallest {affinity.data.min():g}); 0 means no tie."
+        )
+    difference = abs(affinity - affinity.T)
+    largest = affinity.data.max(initial=0.0)
+    if difference.nnz and difference.data.max() > SYMMETRY * largest:
+        raise InputError(
+            f"the affinity is not symmetric (largest difference {difference.data.max():g}); pass (A + A.T) / "
+            "2."
+        )
+    if (
+        difference.nnz
+    ):  # rounding-level asymmetry would break the solvers' theory; halves first, as sums may overflow
+        affinity = csr_array(affinity * 0.5 + affinity.T * 0.5)
+    with np.errstate(over="ignore"):
+        degrees = affinity.sum(axis=1)
+    if not np.isfinite(degrees).all():
+        raise InputError(f"the affinity holds entries up to {largest:.0e}, whose sums overflow; scale it.")
+    affinity.setdiag(0)
+    affinity.eliminate_zeros()
+    return affinity
+
+
+def tell_of_gaps(graph: Graph) -> Graph:
+    """Warn about items that no vote of others can ever reach."""
+    if graph.n_isolated and graph.n_items > 1:
+        warnings.warn(
+            f"{graph.n_isolated} of {graph.n_items} items have no neighbour and learn only from votes of "
+            "their own.",
+            SoftspreadWarning,
+            stacklevel=3,
+        )
+    return graph

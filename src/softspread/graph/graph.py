@@ -1,0 +1,193 @@
+"""The diffusion operator S and the facts about its graph.
+
+    A (n, n) symmetric affinity  ->  S = D^-1/2 A D^-1/2  or  D^-1 A        theory: [operator]
+
+Inside, items are renumbered so that neighbours are close in memory, and S is always kept in its symmetric
+form: the random-walk form is D^-1/2 (symmetric form) D^1/2, so one set of solvers serves both. Outside, only
+the user's order is seen.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from softspread._common.archive import read_archive, write_archive
+from softspread._common.types import AnyArray, BoolArray, FloatArray, IndexArray, IntArray
+from softspread.errors import StoreError
+
+FORMAT_VERSION = 1
+NORMALIZATIONS = ("symmetric", "random_walk")
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Items, their neighbours and how strongly they are tied.
+
+    Made by :func:`~softspread.knn_graph`, :func:`~softspread.epsilon_graph` or
+    :func:`~softspread.affinity_graph`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softspread import knn_graph
+    >>> graph = knn_graph(np.array([[0.0], [1.0], [2.0], [50.0], [51.0]]), n_neighbors=1)
+    >>> graph.n_items, graph.n_components, graph.n_isolated
+    (5, 2, 0)
+    """
+
+    indptr: IntArray = field(repr=False)  # inner numbering, (n + 1,)
+    indices: IndexArray = field(repr=False)  # (edges,)
+    weights: FloatArray = field(repr=False)  # (edges,)  symmetric S
+    inner_degrees: FloatArray = field(repr=False)  # (n,)  row sums of A, 0 = isolated
+    order: IntArray = field(repr=False)  # (n,)  the user's row of each inner number
+    kind: str  # "knn", "epsilon" or "affinity"
+    normalization: str = "symmetric"
+    n_neighbors: int | None = None
+    sigma2: float | None = None
+    recall_: float = 1.0  # measured share of true neighbours; 1.0 where the graph is exact
+    index: str = "given"
+    n_components: int = 0
+    features: AnyArray | None = field(
+        default=None, repr=False
+    )  # (n, d) in the user's order: places new items
+    details: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.order)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of stored entries of S: twice the number of undirected edges."""
+        return len(self.indices)
+
+    @property
+    def n_isolated(self) -> int:
+        """Items without any neighbour; each is a component of its own."""
+        return int(np.count_nonzero(self.inner_degrees == 0))
+
+    @property
+    def rank(self) -> IntArray:
+        """Inner number of each of the user's rows."""
+        rank = np.empty_like(self.order)
+        rank[self.order] = np.arange(len(self.order))
+        return rank
+
+    @property
+    def degrees(self) -> FloatArray:
+        """Row sums of the affinity, in the user's order."""
+        return self.to_user_order(self.inner_degrees)
+
+    @property
+    def isolated(self) -> BoolArray:
+        """Mask of the items without neighbours, in the user's order."""
+        return np.asarray(self.degrees == 0)
+
+    @property
+    def S(self) -> csr_array:  # noqa: N802 - the symbol of the formulas
+        """The operator in the user's order and in the normalisation asked for."""
+        inner = self.inner_operator()
+        if self.normalization == "random_walk":
+            root = self.root_degrees()
+            inner.data = inner.data * root[inner.indices] / np.repeat(root, np.diff(self.indptr))
+        return self._to_user_matrix(inner)
+
+    @property
+    def affinity(self) -> csr_array:
+        """The symmetric affinity A in the user's order."""
+        inner = self.inner_operator()
+        root = self.root_degrees()
+        inner.data = inner.data * np.repeat(root, np.diff(self.indptr)) * root[inner.indices]
+        return self._to_user_matrix(inner)
+
+    def root_degrees(self) -> FloatArray:
+        """sqrt(d) in the inner order, with 1 for isolated items, so that it may be divided by."""
+        return np.sqrt(np.where(self.inner_degrees > 0, self.inner_degrees, 1.0))
+
+    def inner_operator(self) -> csr_array:
+        """The symmetric S in the inner order."""
+        # scipy wants signed indices; item numbers stay below 2**31, so the bits are the same.
+        shape = (self.n_items, self.n_items)
+        return csr_array((self.weights, self.indices.view(np.int32), self.indptr), shape=shape)
+
+    def to_user_order(self, inner: AnyArray) -> AnyArray:
+        """Rows in the inner order -> rows in the user's order."""
+        out = np.empty_like(inner)
+        out[self.order] = inner
+        return out
+
+    def _to_user_matrix(self, inner: csr_array) -> csr_array:
+        rank = self.rank
+        return csr_array(inner[rank][:, rank])
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """All arrays of the graph, by field name."""
+        names = ("indptr", "indices", "weights", "inner_degrees", "order", "features")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+    def facts(self) -> dict[str, Any]:
+        """All other fields, ready for JSON."""
+        names = (
+            "kind",
+            "normalization",
+            "n_neighbors",
+            "sigma2",
+            "recall_",
+            "index",
+            "n_components",
+            "details",
+        )
+        return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, AnyArray], facts: dict[str, Any]) -> "Graph":
+        """The inverse of :meth:`arrays` and :meth:`facts`."""
+        fields: dict[str, Any] = {**arrays, **facts}
+        return cls(**fields)
+
+    def save(self, path: str | Path) -> None:
+        """Write the graph to one file, whole or not at all; the folder must exist."""
+        write_archive(path, "graph", FORMAT_VERSION, {"facts": self.facts()}, self.arrays())
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Graph":
+        """Read a graph that :meth:`save` wrote."""
+        header, arrays = read_archive(path, "graph", FORMAT_VERSION)
+        try:
+            return cls.from_arrays(arrays, header["facts"])
+        except (KeyError, TypeError) as error:
+            raise StoreError(f"{path} lacks a part of a saved graph ({error}); save it again.") from error
+
+
+def operator_from_affinity(A: csr_array, order: IntArray, **facts: Any) -> Graph:
+    """Normalise an affinity in inner numbering, theory [operator].
+
+    Parameters
+    ----------
+    A : (n, n), symmetric, no negative entry, empty diagonal
+    order : (n,), the user's row of each row of A
+    facts : further fields of :class:`Graph`
+    """
+    A.eliminate_zeros()
+    A.sort_indices()
+    degrees = np.asarray(A.sum(axis=1), dtype=np.float64).ravel()
+    root = np.sqrt(np.where(degrees > 0, degrees, 1.0))  # 1/sqrt(0) would poison all neighbours
+    counts = np.diff(A.indptr)
+    weights = np.asarray(A.data, dtype=np.float64)
+    weights /= np.repeat(root, counts)
+    weights /= root[A.indices]
+    n_components = int(connected_components(A, directed=False, return_labels=False))
+    return Graph(
+        A.indptr.astype(np.int64),
+        A.indices.astype(np.uint32),
+        weights,
+        degrees,
+        order,
+        n_components=n_components,
+        **facts,
+    )

@@ -1,0 +1,1 @@
+"""What the consistency theorem promises, as numbers."""

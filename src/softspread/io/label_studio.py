@@ -1,0 +1,133 @@
+"""Label Studio's JSON export as votes.
+
+task {id, data {...}, annotations [{completed_by, was_cancelled, result [{type: choices, value {choices:
+[...]}}]}]}
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softspread.errors import InputError
+from softspread.io.tables import objects
+from softspread.io.votes import VoteFile, VoteReading
+
+ITEM_FIELDS = (
+    "item",
+    "item_id",
+    "id",
+)  # of a task's data, in this order; then its only field, then the task's number
+
+
+def read_export(path: Path, content: Any, how: VoteReading) -> VoteFile:
+    """Votes of an export; cancelled and empty annotations are left out and counted.
+
+    Parameters
+    ----------
+    content : what the file holds, a list of tasks
+    how : ``item_column`` names the field of the data that identifies the item, ``label_column`` the choices
+    to read
+    """
+    tasks = content if isinstance(content, list) else [content]
+    left_out: Counter[str] = Counter()
+    rows: list[tuple[Any, str, Any, float, Any]] = []
+    for number, task in enumerate(tasks):
+        given = task.get("annotations", task.get("completions")) if isinstance(task, dict) else None
+        if not isinstance(given, list):
+            raise InputError(
+                f"{path}, task {number} (counted from 0) has no list of annotations; export the project as "
+                "JSON, "
+                "not as JSON-MIN."
+            )
+        item = _item_of(path, number, task, how.item_column)
+        for annotation in given:
+            rows += _votes_of(path, task, item, annotation, how, left_out)
+    items, labels, annotators, weights, times = zip(*rows, strict=True) if rows else ((), (), (), (), ())
+    named = objects(annotators) if any(name is not None for name in annotators) else None
+    return VoteFile(
+        path,
+        "labelstudio",
+        objects(items),
+        objects(labels),
+        named,
+        np.array(weights, dtype=np.float64) if any(weight != 1.0 for weight in weights) else None,
+        objects(times) if any(time is not None for time in times) else None,
+        True,
+        notes=dict(left_out),
+    )
+
+
+def _item_of(path: Path, number: int, task: Mapping[str, Any], asked: str | None) -> Any:
+    given = task.get("data")
+    data: dict[str, Any] = given if isinstance(given, dict) else {}
+    if asked is not None:
+        if asked not in data:
+            raise InputError(
+                f"{path}, task {number} (counted from 0): its data has no field {asked!r}; it has "
+                f"{', '.join(map(repr, data)) or 'none'}."
+            )
+        value = data[asked]
+    else:
+        named = next((name for name in ITEM_FIELDS if name in data), None)
+        if named is None and len(data) == 1:
+            named = next(iter(data))
+        value = data[named] if named is not None else task.get("id")
+    if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
+        raise InputError(
+            f"{path}, task {number} (counted from 0): nothing names the item; choose a field of its data by "
+            "--item-column."
+        )
+    return str(value)
+
+
+def _votes_of(
+    path: Path,
+    task: Mapping[str, Any],
+    item: Any,
+    annotation: Any,
+    how: VoteReading,
+    left_out: "Counter[str]",
+) -> list[tuple[Any, str, Any, float, Any]]:
+    if not isinstance(annotation, dict):
+        raise InputError(f"{path}, task {task.get('id')}: an annotation is {annotation!r}, not an object.")
+    if annotation.get("was_cancelled"):
+        left_out["cancelled annotations"] += 1
+        return []
+    results = [
+        result
+        for result in annotation.get("result") or []
+        if isinstance(result, dict)
+        and result.get("type") == "choices"
+        and (how.label_column is None or result.get("from_name") == how.label_column)
+    ]
+    names = {result.get("from_name") for result in results}
+    if len(names) > 1:
+        raise InputError(
+            f"{path}, task {task.get('id')}: several sets of choices "
+            f"({', '.join(sorted(map(repr, names)))}); "
+            "name one by --label-column."
+        )
+    value = results[0].get("value") if results else None
+    choices = list(dict.fromkeys(value.get("choices") or [])) if isinstance(value, dict) else []
+    if not choices:
+        left_out["annotations without a choice"] += 1
+        return []
+    if len(choices) > 1:
+        if how.multi_choice == "refuse":
+            raise InputError(
+                f"{path}, task {task.get('id')}: an annotation chooses {len(choices)} classes "
+                f"({', '.join(map(repr, choices[:5]))}). Use --multi-choice split to count each as a part of "
+                "a vote, "
+                "or --multi-choice skip to leave such annotations out."
+            )
+        if how.multi_choice == "skip":
+            left_out["annotations with several choices"] += 1
+            return []
+    by = annotation.get("completed_by")
+    if isinstance(by, dict):
+        by = by.get("email") or by.get("id")
+    who = None if by is None else str(by)
+    return [(item, str(choice), who, 1.0 / len(choices), annotation.get("created_at")) for choice in choices]

@@ -1,0 +1,170 @@
+"""Votes of a file meet the items: ids and classes in the right types, unknown ones counted and shown.
+
+VoteFile + ids (n,) + classes  ->  Votes, and what was not found
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softspread._common import validation
+from softspread._common.types import AnyArray, BoolArray
+from softspread.errors import InputError
+from softspread.io.tables import check_source, numbers_if_whole, objects, shown
+from softspread.io.votes import VoteFile
+from softspread.votes.votes import Votes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatchedVotes:
+    """Votes on known items for known classes, and the others."""
+
+    votes: Votes
+    classes: AnyArray  # (n_classes,) ordered
+    n_read: int
+    n_skipped: int = 0
+    unknown: tuple[str, ...] = field(default=())  # one sentence for each kind of trouble
+
+
+def read_classes(text: str | None) -> list[str] | None:
+    """Class names from ``a,b,c``, or from a text file with one a line.
+
+    Examples
+    --------
+    >>> read_classes("cat, dog")
+    ['cat', 'dog']
+    """
+    if text is None:
+        return None
+    if text.lower().endswith(".txt"):
+        source = check_source(Path(text), (".txt",), "class names")
+        names = [line.strip() for line in source.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+    else:
+        names = [name.strip() for name in text.split(",")]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if not names or "" in names or twice:
+        trouble = f"{shown(twice)} more than once" if twice else "an empty name"
+        raise InputError(
+            f"classes must be distinct names like cat,dog or a .txt file with one a line; got {trouble}."
+        )
+    return names
+
+
+def match_votes(
+    file: VoteFile,
+    item_ids: AnyArray | None,
+    n_items: int,
+    classes: Sequence[str] | None = None,
+    skip_unknown: bool = False,
+) -> MatchedVotes:
+    """Bring votes and items together.
+
+    Parameters
+    ----------
+    item_ids : (n,) ids of the items; None = votes name positions 0 to n - 1
+    classes : ordered class names as text; None = those found, sorted (numbers as numbers)
+    skip_unknown : leave votes on unknown items or for unknown classes out; otherwise they are refused
+    """
+    items, known = _match_items(file, item_ids, n_items)
+    labels = _labels(file, classes)
+    class_array = _classes(file, labels, classes)
+    allowed = validation.lookup(class_array).get_indexer(validation.lookup(labels)) >= 0
+    troubles = []
+    if not known.all():
+        where = (
+            f"positions 0 to {n_items - 1:,}" if item_ids is None else f"ids such as {shown(item_ids[:2])}"
+        )
+        troubles.append(
+            f"{int((~known).sum()):,} of {len(file):,} votes name unknown items: {shown(file.items[~known])} "
+            f"(the {n_items:,} items have {where})."
+        )
+    if not allowed.all():
+        troubles.append(
+            f"{int((~allowed).sum()):,} of {len(file):,} votes name classes that are not in the list: "
+            f"{shown(labels[~allowed])} (allowed: {shown(class_array)})."
+        )
+    if troubles and not skip_unknown:
+        raise InputError(
+            f"{file.path}: {' '.join(troubles)} Correct the file, or leave them out by --skip-unknown."
+        )
+    keep = known & allowed
+    if not keep.any():
+        raise InputError(f"{file.path}: no vote is left. {' '.join(troubles)}")
+    votes = Votes.from_pairs(
+        items[keep],
+        labels[keep],
+        None if file.annotators is None else file.annotators[keep],
+        None if file.weights is None else file.weights[keep],
+        classes=class_array,
+        created_at=None if file.created_at is None else file.created_at[keep],
+    )
+    return MatchedVotes(votes, class_array, len(file), int((~keep).sum()), tuple(troubles))
+
+
+def _match_items(file: VoteFile, item_ids: AnyArray | None, n_items: int) -> tuple[AnyArray, BoolArray]:
+    """The items in the type of the ids, and which of them are known."""
+    if item_ids is None:
+        numbers, is_number = _as_numbers(file.items)
+        if not is_number.any():
+            raise InputError(
+                f"{file.path} names items like {shown(file.items[:2])}, but the embeddings have no ids. Give "
+                "them by "
+                "--ids, one per row of the embeddings."
+            )
+        return numbers, is_number & (numbers >= 0) & (numbers < n_items)
+    if item_ids.dtype.kind in "iu":
+        items, _ = _as_numbers(file.items)
+        # what is no number must not meet an item by chance: nothing is equal to None
+        known = _ & (validation.lookup(item_ids).get_indexer(validation.lookup(items)) >= 0)
+        return items, known
+    text = objects([value if isinstance(value, str) else str(_whole(value)) for value in file.items.tolist()])
+    items = text if item_ids.dtype == object or item_ids.dtype.kind == "U" else file.items
+    return items, np.asarray(validation.lookup(item_ids).get_indexer(validation.lookup(items)) >= 0)
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _as_numbers(items: AnyArray) -> tuple[AnyArray, BoolArray]:
+    """Whole numbers where the values are some, -1 and False elsewhere."""
+    whole = numbers_if_whole(items) if len(items) and isinstance(items[0], str) else items
+    if whole.dtype.kind in "iu":
+        return whole, np.ones(len(whole), dtype=bool)
+    numbers = np.full(len(items), -1, dtype=np.int64)
+    good = np.zeros(len(items), dtype=bool)
+    for row, value in enumerate(items.tolist()):
+        try:
+            number = int(value) if isinstance(value, str) else _whole(value)
+        except ValueError:
+            continue
+        written = isinstance(value, str) and str(number) == value
+        if (written or (isinstance(number, int | np.integer) and not isinstance(value, str | bool))) and (
+            abs(number) < 2**63
+        ):
+            numbers[row], good[row] = number, True
+    return numbers, good
+
+
+def _labels(file: VoteFile, classes: Sequence[str] | None) -> AnyArray:
+    labels = file.labels
+    if file.is_text:
+        whole = numbers_if_whole(labels)
+        named = None if classes is None else numbers_if_whole(objects(classes))
+        return whole if named is None or named.dtype.kind == whole.dtype.kind else labels
+    return validation.names(labels, f"{file.path}: label")
+
+
+def _classes(file: VoteFile, labels: AnyArray, classes: Sequence[str] | None) -> AnyArray:
+    if classes is None:
+        if file.classes is not None:
+            whole = numbers_if_whole(file.classes)
+            return whole if whole.dtype.kind == labels.dtype.kind else file.classes
+        return validation.distinct_sorted(labels)
+    if labels.dtype.kind in "iu":
+        return numbers_if_whole(objects(classes))
+    by_text = {str(label): label for label in validation.distinct_sorted(labels).tolist()}
+    return objects([by_text.get(name, name) for name in classes])

@@ -1,0 +1,222 @@
+"""How good are the soft labels? From votes alone, without ground truth.
+
+    E|p - f|^2 = |p - t|^2 + var(f):   |p - t|^2  is estimated by  p.p - 2 p.f + sum_c k_c (k_c - 1) / (r (r -
+    1))
+
+theory: [quality]. f = k / r are the shares of r votes on an item, t is its true soft label. Comparing p with
+f counts the noise of few votes as error; pairs of votes on the same item measure that noise, and it is taken
+off.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from softspread._common import validation
+from softspread._common.types import FloatArray
+from softspread.errors import InputError
+from softspread.heldout.masses import own_reach
+from softspread.heldout.split import hold_out
+from softspread.intervals.wilson import wilson
+from softspread.metrics import KL_FLOOR, ROW_SUM
+from softspread.quality.accuracy import estimate_accuracy
+from softspread.quality.entropy import entropy_from_moments, entropy_range, vote_moments
+from softspread.quality.result import FEWEST_REPEATED, N_BOOTSTRAP, Estimate, Quality, Trials, interval_of
+from softspread.spreading.evidence import soft_labels
+from softspread.spreading.state import SpreadState
+from softspread.votes.votes import VoteTable
+
+UNKNOWN_NOISE = (
+    0.5  # without repeats the noise is anything from nothing to the whole Brier score: half of it is named
+)
+
+
+def estimate_quality(
+    p: Any,
+    counts: Any,
+    *,
+    confidence_level: float = 0.9,
+    rng: np.random.Generator | None = None,
+    n_bootstrap: int = N_BOOTSTRAP,
+) -> Quality:
+    """Quality of soft labels, from items with votes of their own that were not used for the soft labels.
+
+    Parameters
+    ----------
+    p : (items, n_classes) soft labels of a random sample of items, made without the votes in ``counts``
+    counts : (items, n_classes) whole votes on these items, two or more on most; single votes help with
+    ``brier``
+    confidence_level : of the intervals, which come from a bootstrap over items
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.dirichlet([0.3, 0.3, 0.3], size=500)
+    >>> votes = np.array([rng.multinomial(3, row) for row in truth])
+    >>> quality = estimate_quality(0.8 * truth + 0.2 / 3, votes, rng=rng)
+    >>> quality.rmse.lower < 0.067 < quality.rmse.upper < 0.2  # 0.067 is true
+    True
+    """
+    table, votes = _checked_pair(p, counts)
+    level = validation.between_0_and_1("confidence_level", confidence_level)
+    size = votes.sum(axis=1)
+    table, votes, size = table[size > 0], votes[size > 0], size[size > 0]
+    if not len(size):
+        raise InputError("counts holds no votes; quality needs items with two or more votes each.")
+    trials = Trials(table, votes, np.ones(len(size)), np.arange(len(size)), votes)
+    return _estimate(
+        trials, "set apart", level, rng, validation.count("n_bootstrap", n_bootstrap, smallest=20)
+    )
+
+
+def held_out_quality(
+    state: SpreadState,
+    prior: FloatArray,
+    prior_strength: float,
+    *,
+    cast: VoteTable | None = None,
+    confidence_level: float = 0.9,
+    rng: np.random.Generator | None = None,
+    n_bootstrap: int = N_BOOTSTRAP,
+) -> Quality:
+    """Quality of the soft labels of all items, from the votes behind them, each held out in turn.
+
+    A vote held out on an item with j + 1 votes judges for the items with j votes. Right for votes on items
+    drawn at random; votes on items chosen for their ambiguity overstate the error.
+
+    Parameters
+    ----------
+    state : the fitted state, refined
+    prior : (n, n_classes), in the user's order
+    cast : the votes before annotators were weighted, of those who can be trusted: they tell the noise of
+    votes, which
+        weights hide; None where all votes count as they were cast
+    """
+    level = validation.between_0_and_1("confidence_level", confidence_level)
+    rng = np.random.default_rng() if rng is None else rng
+    n = state.diffusion.graph.n_items
+    if not len(state.votes):
+        raise InputError("there are no votes to hold out; quality needs votes.")
+    held = hold_out(state.votes, n, state.n_classes, rng=rng)
+    inner = state.diffusion.rank[held.voted]
+    reach, at = own_reach(state.diffusion, inner), held.position
+    left = state.mass(inner)[at] - held.removed.toarray() * reach[at][:, None]
+    p = soft_labels(left, prior[held.voted][at], prior_strength)
+    own = held.own if cast is None else cast.counts(n, state.n_classes)[held.voted]
+    whole = np.round(own)
+    whole[(np.abs(whole - own) > ROW_SUM).any(axis=1)] = (
+        0.0  # soft votes say nothing about the noise of votes
+    )
+    trials = Trials(p, held.judged.toarray(), held.shares, at, whole)
+    return _estimate(
+        trials, "held out", level, rng, validation.count("n_bootstrap", n_bootstrap, smallest=20)
+    )
+
+
+def _checked_pair(p: Any, counts: Any) -> tuple[FloatArray, FloatArray]:
+    try:
+        table, votes = np.asarray(p, dtype=np.float64), np.asarray(counts, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError("p and counts must be tables of numbers, items by classes.") from error
+    if table.ndim != 2 or table.shape != votes.shape:
+        raise InputError(
+            f"p and counts must have one shape (items, n_classes), got {table.shape} and {votes.shape}."
+        )
+    if not np.isfinite(table).all() or (table < 0).any() or (np.abs(table.sum(axis=1) - 1) > ROW_SUM).any():
+        raise InputError("the rows of p must be probabilities: not negative, summing to 1.")
+    if not np.isfinite(votes).all() or (votes < 0).any() or (votes != np.round(votes)).any():
+        raise InputError(
+            "counts must be whole numbers of votes, 0 or more; soft votes cannot show the noise of votes."
+        )
+    return table, votes
+
+
+def _estimate(
+    trials: Trials, source: str, level: float, rng: np.random.Generator | None, n_bootstrap: int
+) -> Quality:
+    rng = np.random.default_rng() if rng is None else rng
+    n_items, n_classes = trials.votes.shape
+    # Row 0 counts every item once: the estimate itself. The others are bootstrap samples of the items.
+    times = np.vstack(
+        [np.ones(n_items), rng.multinomial(n_items, np.full(n_items, 1 / n_items), size=n_bootstrap)]
+    )
+    f = trials.judged / trials.judged.sum(axis=1, keepdims=True)
+    top = trials.p.argmax(axis=1)
+    squares = np.einsum("ij,ij->i", trials.p, trials.p)
+    brier = _mean(trials, squares - 2 * np.einsum("ij,ij->i", trials.p, f) + 1, times)
+    agreement = interval_of(_mean(trials, f[np.arange(len(top)), top], times), level)
+    # a bootstrap of items that all agree knows no doubt
+    agreed = n_items * agreement.value
+    lower, upper = (float(ends[0, 0]) for ends in wilson(np.array([[agreed, n_items - agreed]]), level))
+    agreement = Estimate(agreement.value, min(agreement.lower, lower), max(agreement.upper, upper))
+    repeated = trials.votes.sum(axis=1) >= 2
+    n_repeated = int(repeated.sum())
+    cross = _mean(trials, -(f * np.log(np.maximum(trials.p, KL_FLOOR))).sum(axis=1), times)
+    notes = []
+    if n_repeated >= FEWEST_REPEATED:
+        moments = vote_moments(trials.votes, times)
+        noise = interval_of(moments[0], level)
+        rmse = interval_of(np.sqrt(np.maximum(brier - moments[0], 0.0) / n_classes), level)
+        kl = _kl(cross, moments, n_classes, level)
+        accuracy = interval_of(estimate_accuracy(trials, repeated, times, rng), level)
+    else:
+        rmse, kl, accuracy, noise = _all_possible(brier, cross, agreement, n_classes, level)
+        notes.append(
+            f"items with two or more votes: {n_repeated}; {FEWEST_REPEATED} are needed to tell the noise of "
+            "votes from "
+            "error: the intervals of RMSE, KL and accuracy hold all that is possible, their values are a "
+            "guess. "
+            f"RMSE is at most {rmse.upper:.3f} or so. Get second votes on {FEWEST_REPEATED - n_repeated} "
+            "more items."
+        )
+    return Quality(
+        rmse,
+        kl,
+        accuracy,
+        agreement,
+        interval_of(brier, level),
+        noise,
+        source,
+        n_items,
+        int(trials.votes.sum()),
+        n_repeated,
+        level,
+        tuple(notes),
+    )
+
+
+def _kl(cross: FloatArray, moments: FloatArray, n_classes: int, level: float) -> Estimate:
+    """Cross entropy less entropy; the interval holds every entropy that the moments allow."""
+    least, most = entropy_range(moments[:, 0], n_classes)
+    entropy = entropy_from_moments(moments)
+    moved = float(np.clip(entropy[0], least, most))
+    plain = interval_of(np.maximum(cross - entropy + (entropy[0] - moved), 0.0), level)
+    lower, upper = plain.lower - (most - moved), plain.upper + (moved - least)
+    return Estimate(plain.value, max(0.0, lower), upper)
+
+
+def _all_possible(
+    brier: FloatArray, cross: FloatArray, agreed: Estimate, n_classes: int, level: float
+) -> tuple[Estimate, Estimate, Estimate, Estimate]:
+    """RMSE, KL, accuracy and noise where nothing tells noise from error; the intervals hold both extremes.
+
+    A predicted class that does not lead has a share of at most 1/2, so agreement <= accuracy + (1 - accuracy)
+    / 2.
+    """
+    score, information = interval_of(brier, level), interval_of(cross, level)
+    squared = (1 - UNKNOWN_NOISE) * score.value / n_classes
+    return (
+        Estimate(float(np.sqrt(squared)), 0.0, float(np.sqrt(score.upper / n_classes))),
+        Estimate((1 - UNKNOWN_NOISE) * information.value, 0.0, information.upper),
+        Estimate(agreed.value, max(0.0, 2 * agreed.lower - 1), 1.0),
+        Estimate(UNKNOWN_NOISE * score.value, 0.0, score.upper),
+    )
+
+
+def _mean(trials: Trials, values: FloatArray, times: FloatArray) -> FloatArray:
+    """Weighted mean over trials for each row of ``times``."""
+    n_items = len(trials.votes)
+    total = np.bincount(trials.item, trials.weights * values, n_items)
+    weight = np.bincount(trials.item, trials.weights, n_items)
+    return np.asarray((times @ total) / np.maximum(times @ weight, np.finfo(np.float64).tiny))

@@ -1,0 +1,306 @@
+"""Is it worth to go on? What further votes would bring, from the votes so far.
+
+thin the votes  ->  held-out scores improve as a + c m^-g  ->  continue  ->  add the own votes that items will
+have
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import gammaln, pdtrik, xlogy
+
+from softspread._common import validation
+from softspread._common.types import FloatArray, IntArray
+from softspread.diffusion.diffusion import Diffusion
+from softspread.errors import InputError, MissingExtraError
+from softspread.heldout.masses import own_reach
+from softspread.quality.result import N_BOOTSTRAP, Estimate, GainForecast, interval_of
+from softspread.spreading.evidence import soft_labels
+from softspread.spreading.state import SpreadState
+from softspread.votes.votes import VoteTable
+
+SHARES = (0.35, 0.5, 0.7, 0.85, 1.0)  # of the votes, for the learning curve
+THINNINGS = 3  # random subsets per share
+EXPONENTS = np.linspace(0.1, 1.5, 29)  # g in a + c m^-g
+USUAL_EXPONENT, EXPONENT_SPREAD = 0.6, 0.4  # keeps g sane where the curve is too noisy to tell ...
+PRIOR_MISFIT = 0.02  # ... at this share of the curve's variance per squared spread
+CURVE_DOUBT = 0.25  # share of the predicted gain by which real continuations missed it, see docs/quality.md
+NOISE_SHARES = 200  # steps of the share of the held-out score that may be noise
+FORECASTS = (0.1, 0.25, 0.5, 1.0)  # further votes in the frame of points, as shares of those so far
+FEWEST_VOTES = 30  # a learning curve needs some votes to thin
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Judged:
+    """One subset of the votes, as seen by every voted item with its own votes left out."""
+
+    brier: FloatArray  # (v,)  of the others' prediction against all votes of the item
+    evidence: FloatArray  # (v,)  of the others and the prior
+    reach: FloatArray  # (v,)  phi_qq
+    share: FloatArray  # of all items, with 0, 1, ... votes in the subset
+
+
+def predict_gain(
+    diffusions: Sequence[Diffusion],
+    votes: VoteTable,
+    n_classes: int,
+    more: int,
+    *,
+    prior: FloatArray | None = None,
+    prior_strength: float = 1e-4,
+    confidence_level: float = 0.9,
+    rng: np.random.Generator | None = None,
+    n_bootstrap: int = N_BOOTSTRAP,
+) -> GainForecast:
+    """How far ``more`` further votes on random items would lower the RMSE.
+
+    Parameters
+    ----------
+    diffusions : the graph at the alpha in use, or at several: each number of votes then takes its best one
+    votes : whole votes, in the user's numbering
+    more : number of further votes
+    prior : (n, n_classes); None = uniform
+
+    Notes
+    -----
+    Cost: 13 solves per diffusion. Votes are thinned at random to 35, 50, 70 and 85 %, three times each; each
+    subset's held-out Brier score, every voted item judged without its own votes, is fitted by a + c m^-g.
+    Continued to more votes, it gives the error before own votes, theory [expected error] the error with them.
+    The intervals come from a bootstrap over voted items, draws of the noise of votes, and a quarter of the
+    gain for the form of the curve.
+    """
+    level = validation.between_0_and_1("confidence_level", confidence_level)
+    more = validation.count("more", more, smallest=1)
+    rng = np.random.default_rng() if rng is None else rng
+    n = diffusions[0].graph.n_items if len(diffusions) else 0
+    counts = votes.counts(n, n_classes) if n else np.zeros((0, 0))
+    if not n or (counts != np.round(counts)).any() or counts.sum() < FEWEST_VOTES:
+        raise InputError(
+            f"a forecast needs a diffusion and at least {FEWEST_VOTES} whole votes, got "
+            f"{len(diffusions)} diffusions and {counts.sum():g} votes."
+        )
+    share = np.full(n_classes, 1 / n_classes) if prior is None else prior
+    given = np.broadcast_to(share, (n, n_classes))
+    voted = np.flatnonzero(counts.sum(axis=1))
+    times = np.vstack(
+        [np.ones(len(voted)), rng.multinomial(len(voted), np.full(len(voted), 1 / len(voted)), n_bootstrap)]
+    )
+    subsets = _thin(counts, rng)
+    parts = [
+        [_judge(d, subset, counts, voted, given[voted], prior_strength) for subset in subsets]
+        for d in diffusions
+    ]
+    noise = _noise(counts[voted], times, parts, rng)
+    errors = np.array(
+        [[_error(part, noise, times) for part in one] for one in parts]
+    )  # (alphas, subsets, samples)
+    best = errors[:, :, 0].argmin(axis=0)
+    curve = _root(errors[best, np.arange(len(subsets))], n_classes)
+    m = np.array([subset.sum() for subset in subsets])
+    ahead = np.array(sorted({round(m[-1] * (1 + share)) for share in FORECASTS} | {round(m[-1]) + more}))
+    continued = [_continue(m, one, noise, times, ahead, n) for one in parts]
+    future = np.array([error for error, _ in continued])  # (alphas, ahead, samples)
+    best = future[:, :, 0].argmin(axis=0)
+    rmse = _root(future[best, np.arange(len(ahead))], n_classes)
+    exponent = continued[int(best[ahead == round(m[-1]) + more][0])][1]
+    return _forecast(m, curve, ahead, rmse, more, level, exponent)
+
+
+def _root(error: FloatArray, n_classes: int) -> FloatArray:
+    return np.asarray(np.sqrt(np.maximum(error, 0.0) / n_classes))
+
+
+def _continue(
+    m: FloatArray, parts: list[_Judged], noise: FloatArray, times: FloatArray, ahead: FloatArray, n_items: int
+) -> tuple[FloatArray, float]:
+    """Expected errors with more votes, (ahead, samples), and the exponent of the fall of held-out scores."""
+    brier = np.array([times @ part.brier for part in parts]) / times.sum(axis=1)
+    fitted, exponent = _fit_power(m, brier, np.append(ahead, m[-1]))
+    now = np.maximum(fitted[-1], np.finfo(np.float64).tiny)
+    last, errors = parts[-1], []
+    for votes, value in zip(ahead.tolist(), fitted, strict=False):
+        mean = (votes - m[-1]) / n_items  # further votes on one item
+        counts = np.arange(int(np.ceil(pdtrik(1 - np.finfo(np.float64).eps, mean))) + 1)
+        arriving = np.exp(xlogy(counts, mean) - mean - gammaln(counts + 1))  # Poisson
+        share = np.convolve(last.share, arriving)
+        part = _Judged(last.brier, last.evidence * votes / m[-1], last.reach, share / share.sum())
+        errors.append(_error(part, noise, times, value / now))
+    return np.array(errors), exponent
+
+
+def _thin(counts: FloatArray, rng: np.random.Generator) -> list[FloatArray]:
+    """Random subsets of the votes, (n, n_classes) each, the last one holding all."""
+    rows, columns = np.nonzero(counts)
+    times = counts[rows, columns].astype(np.int64)
+    votes = np.repeat(np.arange(len(rows)), times)
+    subsets = []
+    for share in SHARES:
+        for _ in range(THINNINGS if share < 1 else 1):
+            kept = rng.permutation(votes)[: round(share * len(votes))]
+            subset = np.zeros_like(counts)
+            subset[rows, columns] = np.bincount(kept, minlength=len(rows))
+            subsets.append(subset)
+    return subsets
+
+
+def _judge(
+    diffusion: Diffusion,
+    subset: FloatArray,
+    counts: FloatArray,
+    voted: IntArray,
+    prior: FloatArray,
+    strength: float,
+) -> _Judged:
+    rows, columns = np.nonzero(subset)
+    state = SpreadState(diffusion, VoteTable(rows, columns, subset[rows, columns]), subset.shape[1])
+    state.solve()
+    inner = diffusion.rank[voted]
+    reach = own_reach(diffusion, inner)
+    left = np.maximum(state.mass(inner) - reach[:, None] * subset[voted], 0.0)
+    p = soft_labels(left, prior, strength)
+    f = counts[voted] / counts[voted].sum(axis=1, keepdims=True)
+    brier = np.einsum("ij,ij->i", p, p) - 2 * np.einsum("ij,ij->i", p, f) + 1
+    own = np.bincount(subset.sum(axis=1).astype(np.int64))
+    return _Judged(brier, left.sum(axis=1) + strength, reach, own / len(subset))
+
+
+def _noise(
+    votes: FloatArray, times: FloatArray, parts: list[list[_Judged]], rng: np.random.Generator
+) -> FloatArray:
+    """The chance that two votes on an item differ, (samples,): from repeats, at most the lowest held-out
+    score.
+
+    Before repeats are seen, any share of the held-out score is equally likely to be noise. The first sample
+    takes the posterior mean, the others draw from the posterior.
+    """
+    lowest = np.min([times @ one[-1].brier / times.sum(axis=1) for one in parts], axis=0)
+    size = votes.sum(axis=1)
+    pairs = np.maximum(size - 1, 0.0)
+    same = (votes * (votes - 1)).sum(axis=1) / np.maximum(size, 1.0)  # (r - 1) times the share of equal pairs
+    differing = float((pairs - same).sum())
+    share = (np.arange(NOISE_SHARES) + 0.5) / NOISE_SHARES
+    chance = np.clip(share * lowest[0], np.finfo(np.float64).tiny, 1 - np.finfo(np.float64).eps)
+    log_likelihood = differing * np.log(chance) + (float(pairs.sum()) - differing) * np.log1p(-chance)
+    posterior = np.exp(log_likelihood - log_likelihood.max())
+    posterior /= posterior.sum()
+    drawn = rng.choice(share, size=len(times), p=posterior)
+    drawn[0] = posterior @ share
+    return np.asarray(drawn * lowest)
+
+
+def _error(
+    part: _Judged, noise: FloatArray, times: FloatArray, factor: FloatArray | float = 1.0
+) -> FloatArray:
+    """Expected sum_c (p - t)^2 of an item, (samples,), theory [expected error].
+
+    With others' prediction q and j own votes of total mass j phi_qq, p = (1 - w) q + w f and
+    E|p - t|^2 = (1 - w)^2 |q - t|^2 + w^2 noise / j; averaged over j as it is among all items. ``factor``
+    multiplies the held-out scores.
+    """
+    total = times.sum(axis=1)
+    error = np.zeros(len(times))
+    for j, share in enumerate(part.share.tolist()):
+        if share == 0:
+            continue
+        w = j * part.reach / (part.evidence + j * part.reach) if j else np.zeros_like(part.brier)
+        kept = (1 - w) ** 2
+        own = w**2 / max(j, 1)
+        error += share * (factor * (times @ (kept * part.brier)) + noise * (times @ (own - kept))) / total
+    return error
+
+
+def _forecast(
+    m: FloatArray,
+    curve: FloatArray,
+    ahead: FloatArray,
+    rmse: FloatArray,
+    more: int,
+    level: float,
+    exponent: float,
+) -> GainForecast:
+    """Measured RMSE (subsets, samples) and predicted (ahead, samples), in words and a frame."""
+    n_votes = round(m[-1])
+    now, then = curve[-1], rmse[ahead == n_votes + more][0]
+    gain = interval_of(now - then, level)
+    doubt = CURVE_DOUBT * abs(gain.value)
+    gain = Estimate(gain.value, gain.lower - doubt, gain.upper + doubt)
+    points = [
+        (votes, interval_of(curve[m == votes].mean(axis=0), level), "measured") for votes in np.unique(m)
+    ]
+    points += [(n_votes, interval_of(now, level), "predicted")]
+    points += [(votes, interval_of(row, level), "predicted") for votes, row in zip(ahead, rmse, strict=True)]
+    frame = pd.DataFrame(
+        {
+            "votes": [int(votes) for votes, _, _ in points],
+            "rmse": [value.value for _, value, _ in points],
+            "lower": [value.lower for _, value, _ in points],
+            "upper": [value.upper for _, value, _ in points],
+            "kind": [kind for _, _, kind in points],
+        }
+    )
+    return GainForecast(
+        n_votes, more, interval_of(now, level), interval_of(then, level), gain, frame, exponent
+    )
+
+
+def _fit_power(m: FloatArray, curve: FloatArray, ahead: FloatArray) -> tuple[FloatArray, float]:
+    """Least squares of a + c m^-g with a, c >= 0, for each sample; values at ``ahead`` and the first sample's
+    g.
+    """
+    unit = float(m[-1])
+    weight = np.sqrt(m / unit)  # more votes, less noise
+    n_samples = curve.shape[1]
+    best, values, exponent = np.full(n_samples, np.inf), np.zeros((len(ahead), n_samples)), USUAL_EXPONENT
+    scale = np.var(curve - curve.mean(axis=0), axis=0) + np.finfo(np.float64).tiny
+    for g in EXPONENTS.tolist():
+        x = (m / unit) ** -g
+        slope = _covariance(x, curve, weight) / _covariance(x, x[:, None], weight)
+        slope = np.maximum(slope, 0.0)
+        middle = np.average(curve, axis=0, weights=weight**2)
+        level = middle - slope * np.average(x, weights=weight**2)
+        sunk = level < 0  # then the curve through 0 that fits best
+        through = ((weight**2 * x) @ curve) / float((weight**2 * x) @ x)
+        slope, level = np.where(sunk, through, slope), np.where(sunk, 0.0, level)
+        misfit = ((weight[:, None] * (curve - level - np.outer(x, slope))) ** 2).mean(axis=0) / scale
+        score = misfit + PRIOR_MISFIT * ((g - USUAL_EXPONENT) / EXPONENT_SPREAD) ** 2
+        better = score < best
+        best = np.where(better, score, best)
+        values[:, better] = level[better] + np.outer((ahead / unit) ** -g, slope[better])
+        if better[0]:
+            exponent = g
+    return values, exponent
+
+
+def _covariance(x: FloatArray, Y: FloatArray, weight: FloatArray) -> FloatArray:
+    w = weight**2 / (weight**2).sum()
+    return np.asarray((w * (x - w @ x)) @ (Y - w @ Y))
+
+
+def plot_forecast(forecast: GainForecast, axes: Any = None) -> Any:
+    """Draw measured and predicted RMSE against the number of votes; returns matplotlib axes."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise MissingExtraError('plots need: pip install "softspread[plots]"') from error
+    axes = plt.figure(figsize=(6, 4)).add_subplot() if axes is None else axes
+    for kind, style, front in (("measured", "o", 3), ("predicted", "--.", 2)):
+        part = forecast.points[forecast.points["kind"] == kind]
+        (line,) = axes.plot(part["votes"], part["rmse"], style, label=kind, zorder=front)
+        if kind == "predicted":
+            axes.fill_between(
+                part["votes"], part["lower"], part["upper"], color=line.get_color(), alpha=0.2, linewidth=0
+            )
+    axes.axvline(forecast.n_votes, color="grey", linewidth=0.8)
+    axes.set_title(
+        f"{forecast.more:,} more votes: RMSE {forecast.rmse_now.value:.4f} to "
+        f"{forecast.rmse_then.value:.4f}, "
+        f"a gain of {forecast.gain.value:.4f}",
+        fontsize="medium",
+    )
+    axes.set_xlabel("votes")
+    axes.set_ylabel("estimated RMSE")
+    axes.legend()
+    return axes

@@ -1,0 +1,1 @@
+"""From votes to mass, and from mass to soft labels; live updates with a proven bound."""

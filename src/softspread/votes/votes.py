@@ -1,0 +1,372 @@
+"""Votes: who said which class for which item, and how much it counts.
+
+    pairs, a long table, a table of counts, a wide table  ->  Votes (item, label, weight, annotator,
+    created_at)
+
+Items and labels stay as the user names them; rows and columns appear only when votes meet a dataset.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from softspread._common import validation
+from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
+from softspread.errors import InputError
+
+LEFT_BY_ROUNDING = 1e-12  # of all that was cast and taken back
+RETRACTED = 1e-9  # a total this far below 0 is rounding of fractional weights, not a retraction too many
+_COLUMNS = {"item": ("item", "task"), "label": ("label",), "annotator": ("annotator", "worker")}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Votes:
+    """A list of votes; two lists add up.
+
+    Make one with :meth:`from_pairs`, :meth:`from_frame`, :meth:`from_counts` or :meth:`from_wide`. A weight
+    is how many times the vote counts: fractions are soft votes, a negative weight takes an earlier vote back.
+
+    Examples
+    --------
+    >>> votes = Votes.from_pairs(["a.jpg", "b.jpg", "a.jpg"], ["cat", "dog", "cat"])
+    >>> len(votes + votes), votes.class_names().tolist()
+    (6, ['cat', 'dog'])
+    """
+
+    items: AnyArray  # (m,)
+    labels: AnyArray  # (m,)
+    weights: FloatArray  # (m,)
+    annotators: AnyArray | None = None  # (m,), None where nobody is named
+    created_at: AnyArray | None = None  # (m,)
+    classes: AnyArray | None = None  # ordered, where the source fixes the classes
+
+    @classmethod
+    def from_pairs(
+        cls,
+        items: Any,
+        labels: Any,
+        annotators: Any = None,
+        weights: Any = None,
+        *,
+        classes: Any = None,
+        created_at: Any = None,
+    ) -> "Votes":
+        """One vote per pair.
+
+        Parameters
+        ----------
+        items : (m,) positions or item ids
+        labels : (m,) class names or numbers
+        annotators : (m,) names, optional
+        weights : (m,) or one number, optional; negative takes back
+        classes : ordered class names, optional; every label must be among them
+        created_at : (m,) times, optional
+
+        Examples
+        --------
+        >>> votes = Votes.from_pairs([0, 0, 2], ["yes", "no", "yes"], annotators=["ann", "bob", "ann"])
+        >>> votes.to_frame().shape
+        (3, 4)
+        """
+        item_array = validation.names(items, "item")
+        label_array = validation.names(labels, "label")
+        if len(item_array) != len(label_array):
+            raise InputError(
+                f"{len(item_array)} items but {len(label_array)} labels; there must be one label per item."
+            )
+        m = len(item_array)
+        annotator_array = None if annotators is None else validation.annotator_names(annotators)
+        if annotator_array is not None:
+            _per_vote(annotator_array, m, "annotator")
+        time_array = None if created_at is None else _per_vote(np.asarray(created_at), m, "time")
+        class_array = None if classes is None else validation.class_names(classes)
+        if class_array is not None:
+            validation.columns_of_labels(label_array, class_array)
+        return cls(
+            item_array,
+            label_array,
+            validation.vote_weights(weights, m),
+            annotator_array,
+            time_array,
+            class_array,
+        )
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, *, classes: Any = None) -> "Votes":
+        """One vote per row: columns item (or task), label, optional annotator (or worker), weight,
+        created_at.
+        """
+        if not isinstance(frame, pd.DataFrame):
+            raise InputError(f"from_frame takes a pandas DataFrame, got {type(frame).__name__}.")
+        found = {
+            role: next((name for name in names if name in frame.columns), None)
+            for role, names in _COLUMNS.items()
+        }
+        for role in ("item", "label"):
+            if found[role] is None:
+                raise InputError(
+                    f"the table needs a column {' or '.join(map(repr, _COLUMNS[role]))}, got "
+                    f"{list(frame.columns)}."
+                )
+        column = {role: None if name is None else frame[name] for role, name in found.items()}
+        return cls.from_pairs(
+            column["item"],
+            column["label"],
+            column["annotator"],
+            frame.get("weight"),
+            classes=classes,
+            created_at=frame.get("created_at"),
+        )
+
+    @classmethod
+    def from_counts(cls, counts: Any, *, items: Any = None, classes: Any = None) -> "Votes":
+        """Votes per item and class, (n, n_classes), fractions allowed; a DataFrame's index and columns are
+        the names.
+
+        Examples
+        --------
+        >>> Votes.from_counts([[2, 0], [0.5, 0.5]]).to_frame()["weight"].tolist()
+        [2.0, 0.5, 0.5]
+        """
+        if isinstance(counts, pd.DataFrame):
+            items = counts.index if items is None else items
+            classes = counts.columns if classes is None else classes
+        table = validation.table_of_numbers(counts, "counts must be a table of numbers, items by classes.")
+        if table.ndim != 2:
+            raise InputError(f"counts must have shape (n_items, n_classes), got {table.shape}.")
+        if not np.isfinite(table).all() or (table < 0).any():
+            raise InputError("counts must be finite and not negative.")
+        class_array = validation.class_names(np.arange(table.shape[1]) if classes is None else classes)
+        item_array = validation.names(np.arange(len(table)) if items is None else items, "item")
+        if table.shape != (len(item_array), len(class_array)):
+            raise InputError(
+                f"counts of shape {table.shape} do not fit {len(item_array)} items and {len(class_array)} "
+                "classes."
+            )
+        rows, columns = np.nonzero(table)
+        return cls(item_array[rows], class_array[columns], table[rows, columns], classes=class_array)
+
+    @classmethod
+    def from_wide(cls, table: Any, *, classes: Any = None) -> "Votes":
+        """One column per annotator, one row per item; NaN, None or -1 = no vote. A DataFrame brings the
+        names.
+
+        Examples
+        --------
+        >>> Votes.from_wide([[0, -1], [1, 1]]).to_frame()["annotator"].tolist()
+        [0, 0, 1]
+        """
+        try:
+            frame = table if isinstance(table, pd.DataFrame) else pd.DataFrame(table)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"a wide table has one row per item and one column per annotator ({error})."
+            ) from error
+        values = frame.to_numpy(dtype=object)
+        rows, columns = np.nonzero(has_vote(values.ravel()).reshape(values.shape))
+        labels = validation.names(values[rows, columns].tolist(), "label")
+        return cls.from_pairs(
+            frame.index.to_numpy()[rows],
+            labels,
+            annotators=frame.columns.to_numpy()[columns],
+            classes=classes,
+        )
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __add__(self, other: "Votes") -> "Votes":
+        if not isinstance(other, Votes):
+            return NotImplemented
+        return Votes(
+            joined(self.items, other.items),
+            joined(self.labels, other.labels),
+            np.concatenate([self.weights, other.weights]),
+            _joined_optional(self.annotators, other.annotators, len(self), len(other)),
+            _joined_optional(self.created_at, other.created_at, len(self), len(other)),
+            _united(self.classes, other.classes),
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """The votes as a table that :meth:`from_frame` reads back."""
+        columns: dict[str, AnyArray] = {"item": self.items, "label": self.labels, "weight": self.weights}
+        if self.annotators is not None:
+            columns["annotator"] = self.annotators
+        if self.created_at is not None:
+            columns["created_at"] = self.created_at
+        return pd.DataFrame(columns)
+
+    def class_names(self) -> AnyArray:
+        """The classes that the source fixed, else the distinct labels in order."""
+        return self.classes if self.classes is not None else validation.distinct_sorted(self.labels)
+
+
+class VoteTable:
+    """Votes as numbers: row of the item, column of the class, weight; annotators stay names. Grows in
+    place.
+    """
+
+    def __init__(
+        self, rows: IntArray, columns: IntArray, weights: FloatArray, annotators: AnyArray | None = None
+    ) -> None:
+        self._rows, self._columns, self._weights, self._annotators = rows, columns, weights, annotators
+        self._size = len(rows)
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def rows(self) -> IntArray:
+        """(m,) row of the voted item."""
+        return self._rows[: self._size]
+
+    @property
+    def columns(self) -> IntArray:
+        """(m,) column of the class."""
+        return self._columns[: self._size]
+
+    @property
+    def weights(self) -> FloatArray:
+        """(m,) weight, negative for a vote taken back."""
+        return self._weights[: self._size]
+
+    @property
+    def annotators(self) -> AnyArray | None:
+        """(m,) names, or None where nobody is named."""
+        return None if self._annotators is None else self._annotators[: self._size]
+
+    def append(self, new: "VoteTable") -> None:
+        """Add votes at the end; memory at least doubles when it runs out, so single votes stay cheap."""
+        size = self._size + len(new)
+        room = size if size <= len(self._rows) else max(size, 2 * len(self._rows), 16)
+        if self._annotators is not None or new.annotators is not None:
+            mine = self.annotators if self.annotators is not None else np.full(self._size, None)
+            theirs = new.annotators if new.annotators is not None else np.full(len(new), None)
+            self._annotators = _grown(mine, theirs, max(room, len(self._rows)))
+        self._rows = _grown(self._rows[: self._size], new.rows, room, self._rows)
+        self._columns = _grown(self._columns[: self._size], new.columns, room, self._columns)
+        self._weights = _grown(self._weights[: self._size], new.weights, room, self._weights)
+        self._size = size
+
+    def forget(self, n_votes: int) -> None:
+        """Drop the last votes."""
+        self._size -= n_votes
+
+    def first(self, n_votes: int) -> "VoteTable":
+        """The votes that came first."""
+        names = None if self.annotators is None else self.annotators[:n_votes]
+        return VoteTable(self.rows[:n_votes], self.columns[:n_votes], self.weights[:n_votes], names)
+
+    def on_items(self, rows: IntArray) -> "VoteTable":
+        """The votes on some items."""
+        mine = np.isin(self.rows, rows)
+        annotators = None if self.annotators is None else self.annotators[mine]
+        return VoteTable(self.rows[mine], self.columns[mine], self.weights[mine], annotators)
+
+    def counts(self, n: int, n_classes: int) -> FloatArray:
+        """(n, n_classes) total weights."""
+        table = np.zeros((n, n_classes))
+        np.add.at(table, (self.rows, self.columns), self.weights)
+        if (
+            self.weights < 0
+        ).any():  # 0.1 + 0.2 - 0.3 is 6e-17: what rounding leaves of a retracted vote is none
+            turnover = np.zeros((n, n_classes))
+            np.add.at(turnover, (self.rows, self.columns), np.abs(self.weights))
+            table[table <= LEFT_BY_ROUNDING * turnover] = 0.0
+        return table
+
+
+def _grown(old: AnyArray, new: AnyArray, room: int, memory: AnyArray | None = None) -> AnyArray:
+    """``old``, then ``new``, in an array of ``room`` entries; in place where ``memory`` is large enough and
+    owned.
+    """
+    size = len(old) + len(new)
+    if memory is not None and len(memory) >= room and memory.base is None and memory.flags.writeable:
+        memory[len(old) : size] = new
+        return memory
+    both = joined(old, new)
+    grown = np.empty(room, dtype=both.dtype)
+    grown[:size] = both
+    return grown
+
+
+def has_vote(labels: AnyArray) -> BoolArray:
+    """Where a label is one: not None, NaN or -1."""
+    if labels.dtype.kind in "iuf":
+        return np.asarray(~pd.isna(labels) & (labels != -1))
+    unlabeled = [not isinstance(label, str) and (pd.isna(label) or label == -1) for label in labels]
+    return ~np.array(unlabeled, dtype=bool)
+
+
+def check_retractions(
+    items: IntArray,
+    columns: IntArray,
+    annotators: AnyArray | None,
+    weights: FloatArray,
+    names: "tuple[AnyArray | None, AnyArray]",
+) -> None:
+    """Refuse weights that take back votes never cast: no total per item, class and annotator may end below
+    0.
+    """
+    if not (weights < 0).any():
+        return
+    keys = {"item": items, "label": columns}
+    if annotators is not None:
+        keys["annotator"] = pd.factorize(pd.Series(annotators, dtype=object), use_na_sentinel=False)[0]
+    totals = pd.DataFrame({**keys, "weight": weights}).groupby(list(keys), sort=False)["weight"].sum()
+    if (totals < -RETRACTED).any():
+        worst: Any = totals.idxmin()
+        item, column = int(worst[0]), int(worst[1])
+        shown = item if names[0] is None else names[0][item : item + 1].tolist()[0]
+        label = names[1][column : column + 1].tolist()[0]
+        by = "" if annotators is None else " by that annotator"
+        raise InputError(
+            f"cannot take back a vote that was never cast: item {shown!r}, label {label!r} would have "
+            f"{totals.min():g} votes{by}."
+        )
+
+
+def joined(first: AnyArray, second: AnyArray) -> AnyArray:
+    """Both, one after the other, never turning numbers into text."""
+    if not len(first) or not len(second):
+        return (first if len(first) else second).copy()
+    same = first.dtype.kind == second.dtype.kind
+    if not same and {first.dtype.kind, second.dtype.kind} <= set("iuf"):
+        same = (
+            np.result_type(first, second).kind in "iu"
+            or max(_size(first), _size(second)) <= validation.WHOLE_FLOATS
+        )
+    if same:
+        return np.concatenate([first, second])
+    # numpy would turn times into bare numbers, pandas keeps them times
+    parts = [part if part.dtype.kind not in "mM" else pd.Series(part) for part in (first, second)]
+    return np.concatenate([np.asarray(part.astype(object)) for part in parts])
+
+
+def _size(whole: AnyArray) -> int:
+    """The largest whole number in magnitude; 0 for floats, which are what they are."""
+    return 0 if whole.dtype.kind == "f" else max(int(whole.max()), -int(whole.min()))
+
+
+def _joined_optional(
+    first: AnyArray | None, second: AnyArray | None, n_first: int, n_second: int
+) -> AnyArray | None:
+    if first is None and second is None:
+        return None
+    nobody = [np.full(size, None, dtype=object) for size in (n_first, n_second)]
+    return joined(nobody[0] if first is None else first, nobody[1] if second is None else second)
+
+
+def _united(first: AnyArray | None, second: AnyArray | None) -> AnyArray | None:
+    if first is None or second is None:
+        return None
+    new = validation.lookup(first).get_indexer(validation.lookup(second)) < 0
+    return joined(first, second[new])
+
+
+def _per_vote(values: AnyArray, n_votes: int, what: str) -> AnyArray:
+    if values.shape != (n_votes,):
+        raise InputError(f"{what}s must be one per vote ({n_votes}), got shape {values.shape}.")
+    return values

@@ -1,0 +1,319 @@
+"""Calibrated intervals."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import beta, betabinom
+
+from softspread import knn_graph
+from softspread.diffusion.diffusion import Diffusion
+from softspread.diffusion.literal import literal_mass
+from softspread.errors import InputError, SoftspreadWarning
+from softspread.intervals import calibrated as calibrated_module
+from softspread.intervals.calibrated import (
+    PROBES,
+    TAIL_SHARE,
+    _CurvePoint,
+    _fit_curve,
+    _Known,
+    _leave_items_out,
+    _Likelihood,
+    _nearby_sources,
+    _other_squares,
+    _Probes,
+    _signs,
+    beta_interval,
+    calibrated,
+    fit_calibrated,
+    nearby_diffusions,
+)
+from softspread.intervals.vote_sums import sums_of_squares
+from softspread.intervals.wilson import SNAP
+from softspread.spreading.evidence import soft_labels
+from softspread.votes.ballots import standing_votes
+from softspread.votes.votes import VoteTable
+
+
+def table(rows, columns, weights=None):
+    weights = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=float)
+    return VoteTable(np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64), weights)
+
+
+def spread_mass(diffusion, votes, n_classes):
+    rows = diffusion.rank[votes.rows]
+    B = np.zeros((diffusion.graph.n_items, n_classes))
+    np.add.at(B, (rows, votes.columns), diffusion.sources(rows, votes.weights))
+    return diffusion.graph.to_user_order(np.maximum(diffusion.mass(diffusion.solve(B, 1e-8).X), 0.0))
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    """400 items in 4 groups, 4 classes, items of a group alike but not the same."""
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(4), 100)
+    X = rng.normal(size=(4, 3))[group] * 6 + rng.normal(size=(400, 3))
+    truth = np.stack([rng.dirichlet(4 * centre + 0.1) for centre in rng.dirichlet(np.full(4, 0.4), 4)[group]])
+    graph = knn_graph(X, n_neighbors=10)
+    return graph, truth
+
+
+@pytest.fixture(scope="module")
+def one_fit(blobs):
+    """A fit to 300 votes, with its soft labels."""
+    graph, truth = blobs
+    return fitted(graph, drawn(truth, 300, 0), 4)
+
+
+def drawn(truth, m, seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, len(truth), m)
+    columns = (rng.random((m, 1)) > truth[rows].cumsum(axis=1)).sum(axis=1)
+    return table(rows, np.minimum(columns, truth.shape[1] - 1))
+
+
+def fitted(graph, votes, n_classes, alpha=0.75, **options):
+    diffusion = Diffusion(graph, alpha, n_jobs=1)
+    mass = spread_mass(diffusion, votes, n_classes)
+    p = soft_labels(mass, np.full(n_classes, 1 / n_classes), 1e-4)
+    return fit_calibrated(diffusion, votes, mass, **options), p
+
+
+def test_coverage_is_close_to_the_level(blobs):
+    """Mean over three draws, entries above 0.05 only: within 10 points at 0.5, 6 at 0.9 and 4 at 0.95."""
+    graph, truth = blobs
+    found = {0.5: [], 0.9: [], 0.95: []}
+    for seed in range(3):
+        fit, p = fitted(graph, drawn(truth, 400, seed), 4)
+        for level, inside in found.items():
+            lower, upper = calibrated(fit, p, level)
+            inside.append(((lower <= truth) & (truth <= upper))[truth > 0.05])
+    for level, margin in ((0.5, 0.1), (0.9, 0.06), (0.95, 0.04)):
+        assert abs(np.mean(np.concatenate(found[level])) - level) < margin
+
+
+def test_intervals_contain_p_and_grow_with_the_level(one_fit):
+    """In [0, 1], never NaN, nested in the level, wider when they must hold for all classes at once."""
+    fit, p = one_fit
+    inner = calibrated(fit, p, 0.5)
+    for level, n_intervals in ((0.9, 1), (0.9, 4), (0.999, 4)):
+        lower, upper = calibrated(fit, p, level, n_intervals)
+        assert ((lower >= 0) & (lower <= p) & (p <= upper) & (upper <= 1)).all()
+        assert (lower <= inner[0]).all()
+        assert (upper >= inner[1]).all()
+        inner = lower, upper
+
+
+def test_same_votes_give_the_same_fit_in_any_order(blobs, one_fit):
+    """The fit depends on the votes, not on their order, and is repeatable."""
+    graph, truth = blobs
+    votes = drawn(truth, 300, 0)
+    shuffled = np.random.default_rng(1).permutation(len(votes))
+    one, _ = one_fit
+    two, _ = fitted(graph, table(votes.rows[shuffled], votes.columns[shuffled]), 4)
+    assert_allclose(one.prior_votes, two.prior_votes, rtol=1e-6)
+    assert one.n_repeated == two.n_repeated
+    assert one.prior_votes.min() > 0
+    assert_allclose(one.mean().sum(axis=1), 1.0)
+
+
+def test_given_diffusions_change_nothing(blobs, one_fit):
+    """Keeping the diffusions of nearby alphas over several fits saves time only."""
+    graph, truth = blobs
+    votes = drawn(truth, 300, 0)
+    near = nearby_diffusions(Diffusion(graph, 0.75, n_jobs=1))
+    assert sorted(near) == [0.1, 0.25, 0.5, 0.9, 0.95]
+    assert one_fit[0].parameters == fitted(graph, votes, 4, diffusions=near)[0].parameters
+
+
+def test_items_that_differ_from_their_neighbours_earn_wider_intervals():
+    """Same graph, same number of votes: where neighbours mislead, they count as fewer votes."""
+    rng = np.random.default_rng(0)
+    graph = knn_graph(rng.normal(size=(400, 3)), n_neighbors=10)
+    alike = np.tile([0.7, 0.3], (400, 1))
+    unlike = np.where(
+        rng.random((400, 1)) < 0.7, [[1.0, 0.0]], [[0.0, 1.0]]
+    )  # the same mean, no item like another
+    rows = rng.integers(0, 400, 800)
+    chance = rng.random(800)
+    votes = [table(rows, chance > truth[rows, 0]) for truth in (alike, unlike)]
+    trust = [float(np.median(fitted(graph, each, 2)[0].prior_votes)) for each in votes]
+    assert trust[0] > 5 * trust[1]
+
+
+def test_leaving_an_item_out_equals_spreading_without_its_votes():
+    """Mass and effective size of the other items' votes, against a second spread."""
+    rng = np.random.default_rng(2)
+    graph = knn_graph(rng.normal(size=(40, 2)), n_neighbors=5)
+    diffusion = Diffusion(graph, 0.9, n_jobs=1)
+    votes = table(rng.integers(0, 40, 50), rng.integers(0, 3, 50))
+    mass = graph.to_user_order(literal_mass(diffusion, votes, 3))
+    others, sizes = _leave_items_out(standing_votes(votes, 3), mass, sums_of_squares(diffusion, votes, mass))
+    for item in range(0, 40, 7):
+        kept = votes.rows != item
+        rest = table(votes.rows[kept], votes.columns[kept])
+        without = graph.to_user_order(literal_mass(diffusion, rest, 3))
+        reach = diffusion.reach_of_votes(int(diffusion.rank[item]), diffusion.rank[rest.rows])
+        assert_allclose(others[item], without[item], atol=1e-8)
+        assert_allclose(sizes[item], reach.sum() ** 2 / (reach**2).sum(), rtol=1e-6)
+
+
+def test_likelihood_of_two_classes_is_the_beta_binomial():
+    """Differences of the objective equal those of scipy's beta-binomial plus the priors."""
+    votes = table([0, 0, 0, 1, 1, 2], [0, 0, 1, 1, 1, 0])
+    standing = standing_votes(votes, 2)
+    po = np.array([[0.6, 0.4], [0.3, 0.7], [0.5, 0.5]])
+    log_sizes = np.log([3.0, 1.0, 8.0])
+    problem = _Likelihood(standing, log_sizes, po, float("nan"), np.random.default_rng(0))
+    empty = _Likelihood(
+        standing_votes(table([0, 1, 2], [0, 1, 0], [3, 2, 1]), 2), log_sizes, po, np.nan, None
+    )
+
+    def log_likelihood(parameters):
+        nu = 1 / problem.share(log_sizes, parameters) - 1
+        pairs = ((0, 2, 3), (1, 0, 2))  # item, votes for class 0, votes
+        return sum(betabinom.logpmf(k, n, nu[i] * po[i, 0], nu[i] * po[i, 1]) for i, k, n in pairs)
+
+    one, two = (-0.9, 0.9, -3.0), (0.5, 1.1, 0.2)
+    difference = (problem(one) - problem(two)) - (
+        empty(one) - empty(two)
+    )  # without repeats only the priors are left
+    assert_allclose(difference, log_likelihood(two) - log_likelihood(one), rtol=1e-9)
+
+
+def test_curve_recovers_how_a_score_was_made():
+    """A score that is noise plus smoothing by construction gives back its share."""
+    noise, reach, power = np.array([0.5, 0.2, 0.08, 0.03]), np.array([2.0, 6.0, 18.0, 50.0]), 1.0
+    here, G, B = 2, 0.4, 0.05
+    score = G * (1 + noise) + B * (reach / reach[here]) ** power
+    points = [_CurvePoint(np.full(500, s), v, e) for s, v, e in zip(score, noise, reach, strict=True)]
+    expected = (G * noise[here] + B) / score[here]
+    assert_allclose(_fit_curve(points, here, np.ones(500)), expected, rtol=0.1)
+
+
+@pytest.mark.parametrize("normalization", ["symmetric", "random_walk"])
+@pytest.mark.parametrize("alpha", [0.25, 0.9, 0.99])
+def test_random_signs_find_the_sums_of_squares(alpha, normalization, monkeypatch):
+    """Means over the voted items agree with the dense inverse within 15 %, also where a profile fills its
+    group."""
+    rng = np.random.default_rng(4)
+    groups = np.repeat(20 * rng.normal(size=(30, 3)), 30, axis=0)  # far apart: 30 independent sums
+    graph = knn_graph(groups + rng.normal(size=(900, 3)), n_neighbors=8, normalization=normalization)
+    votes = table(rng.integers(0, 900, 500), rng.integers(0, 3, 500), rng.choice([1.0, 0.5], 500))
+    standing = standing_votes(votes, 3)
+    diffusion = Diffusion(graph, alpha, scaling="source", n_jobs=1)
+    rows = diffusion.rank[standing.rows]
+    sources, own = diffusion.sources(rows, np.ones(len(rows))), np.ones(len(rows))
+    probes = _Probes(_signs(rng, len(rows)), _signs(rng, 900))
+    exact, exact_reach = _other_squares(diffusion, standing, sources, own, probes)
+    reach = [diffusion.reach_of_votes(int(row), rows) for row in rows[:5]]  # the obvious formula
+    expected = [(standing.squares * phi**2).sum() - standing.squares[i] for i, phi in enumerate(reach)]
+    assert_allclose(exact[:5], expected, rtol=1e-5)
+    monkeypatch.setattr(calibrated_module, "DENSE_ITEMS", 0)
+    found, found_reach = _other_squares(diffusion, standing, sources, own, probes)
+    assert_allclose(found.mean(), exact.mean(), rtol=0.15)
+    # The mean of 1 / x is larger than 1 / mean of x: by PROBES / (PROBES - 2) if sums of signs were normal.
+    assert_allclose(found_reach, exact_reach * PROBES / (PROBES - 2), rtol=0.15)
+
+
+def test_scales_predicted_from_a_sample_are_close(rng, monkeypatch):
+    """With many voted items most scales at other alphas are predicted from 100: the typical one to half a per
+    cent."""
+    graph = knn_graph(rng.normal(size=(1500, 3)) * rng.choice([1.0, 3.0], size=(1500, 1)), n_neighbors=10)
+    diffusion, near = Diffusion(graph, 0.75, scaling="source"), Diffusion(graph, 0.5, scaling="source")
+    rows = np.sort(rng.choice(1500, 800, replace=False))
+    known = _Known(diffusion, None, np.ones(800), None, None)  # only these two are looked at
+    exact = _nearby_sources(near, known, rows)
+    assert_allclose(exact, 1 / near.finder.scales(rows))
+    monkeypatch.setattr(calibrated_module, "MOST_SCALES", 100)
+    found = _nearby_sources(near, known, rows)
+    assert (found != exact).any()
+    assert np.sqrt(np.mean((found / exact - 1) ** 2)) < 5e-3
+
+
+def test_beta_interval_has_equal_tails_or_starts_at_the_peak():
+    """Two-sided for humps, one-sided where the density is highest at an end, ends near 0 and 1 snapped."""
+    a, b, delta = np.array([5.0, 0.5, 8.0, 1e-6]), np.array([7.0, 9.0, 0.4, 3.0]), 0.1
+    lower, upper = beta_interval(a, b, delta)
+    assert_allclose([lower[0], upper[0]], beta.ppf([0.05, 0.95], 5, 7))
+    assert lower[1] == 0
+    assert_allclose(upper[1], beta.ppf(1 - TAIL_SHARE * delta, 0.5, 9))
+    assert upper[2] == 1
+    assert_allclose(lower[2], beta.ppf(TAIL_SHARE * delta, 8, 0.4))
+    assert lower[3] == 0
+    assert upper[3] == SNAP  # the quantile is 0 here; 0 and 0.005 are not told apart
+
+
+def test_small_true_probabilities_are_not_excluded():
+    """Where nearly all votes nearby name other classes, a probability of 0.002 stays possible, at both
+    ends."""
+    lower, upper = beta_interval(np.array([1e-3, 4.0, 400.0]), np.array([4.0, 1e-3, 1e-3]), 0.1)
+    assert upper[0] == SNAP
+    assert (lower[1:] == 1 - SNAP).all()
+
+
+def test_few_second_votes_are_told(blobs):
+    """Under 20 items with two votes: a warning that says how many to ask again; counts count as votes."""
+    graph, truth = blobs
+    rows = np.arange(0, 400, 2)
+    votes = table(rows, truth[rows].argmax(axis=1))
+    with pytest.warns(SoftspreadWarning, match="only 0 items have a second vote.*about 50 items"):
+        fit, p = fitted(graph, votes, 4)
+    assert np.isfinite(calibrated(fit, p, 0.9)[0]).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        counted, _ = fitted(
+            graph, table(votes.rows, votes.columns, np.full(200, 2.0)), 4, weights_are_counts=True
+        )
+    assert counted.n_repeated == 200
+
+
+def test_a_good_prior_is_used(blobs):
+    """Items whose prior is the truth get intervals nearer to it than with the overall shares."""
+    graph, truth = blobs
+    votes = drawn(truth, 150, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SoftspreadWarning)
+        plain, _ = fitted(graph, votes, 4, alpha=0.1)
+        informed, _ = fitted(graph, votes, 4, alpha=0.1, prior=truth)
+    assert np.abs(informed.mean() - truth).mean() < 0.5 * np.abs(plain.mean() - truth).mean()
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.05, 0.99])
+def test_extremes_are_defined(alpha, two_cliques_and_a_loner):
+    """No spreading, much spreading, no votes, items that nothing reaches: finite, and [0, 1] without
+    evidence."""
+    diffusion = Diffusion(two_cliques_and_a_loner, alpha, n_jobs=1)
+    for votes in (table([], []), table([0], [0]), table([0, 0, 0, 4, 7], [0, 1, 0, 1, 1])):
+        mass = spread_mass(diffusion, votes, 2)
+        p = soft_labels(mass, np.full(2, 0.5), 1e-4)
+        with pytest.warns(SoftspreadWarning, match="second vote"):
+            fit = fit_calibrated(diffusion, votes, mass)
+        lower, upper = calibrated(fit, p, 0.9)
+        empty = mass.sum(axis=1) == 0
+        assert ((lower >= 0) & (lower <= p) & (p <= upper) & (upper <= 1)).all()
+        assert (lower[empty] == 0).all()
+        assert (upper[empty] == 1).all()
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.5, 2, float("nan"), "high"])
+def test_levels_outside_0_1_are_refused(one_fit, level):
+    """A level is a number strictly between 0 and 1."""
+    fit, p = one_fit
+    with pytest.raises(InputError, match="confidence_level"):
+        calibrated(fit, p, level)
+
+
+@pytest.mark.shared
+def test_real_crowd_is_covered(shared_data):
+    """cifar10h at one vote in four items: coverage within 6 points at 0.9 and 4 at 0.95, at a mean width
+    below 0.3."""
+    counts = np.load(shared_data / "cifar10h" / "counts.npy").astype(float)
+    truth = counts / counts.sum(axis=1, keepdims=True)
+    graph = knn_graph(np.load(shared_data / "cifar10h" / "features_efflite2_umap20.npy"), n_jobs=1)
+    fit, p = fitted(graph, drawn(truth, 2500, 0), 10, alpha=0.75)
+    for level, margin in ((0.9, 0.06), (0.95, 0.04)):
+        lower, upper = calibrated(fit, p, level)
+        assert abs(np.mean((lower <= truth) & (truth <= upper)) - level) < margin
+    assert (upper - lower).mean() < 0.3

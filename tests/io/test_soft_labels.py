@@ -1,0 +1,191 @@
+"""Soft labels keep ids, classes, numbers and facts in every format."""
+
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from softspread.errors import InputError, StoreError
+from softspread.io.soft_labels import (
+    LabelStudioNames,
+    SoftLabels,
+    check_output,
+    read_soft_labels,
+    with_evidence,
+    write_soft_labels,
+)
+
+FACTS = {"classes": ["cat", "dog"], "parameters": {"alpha": 0.9}, "versions": {"softspread": "0.1.0"}}
+
+
+@pytest.fixture
+def labels():
+    """Three items with awkward names, intervals and facts."""
+    p = np.array([[0.25, 0.75], [0.1, 0.9], [1.0, 0.0]])
+    return SoftLabels(
+        np.array(["007", 'b "x", é', "c\nd"], dtype=object),
+        np.array(["cat", "dog"], dtype=object),
+        p,
+        np.array([2.0, 0.001, 30.0]),
+        np.maximum(p - 0.1, 0),
+        np.minimum(p + 0.1, 1),
+        FACTS,
+    )
+
+
+def assert_same(found, labels):
+    assert found.item_ids.tolist() == labels.item_ids.tolist()
+    assert found.classes.tolist() == labels.classes.tolist()
+    for name in ("p", "evidence", "lower", "upper"):
+        np.testing.assert_allclose(getattr(found, name), getattr(labels, name), rtol=1e-6)
+    assert found.metadata == labels.metadata
+
+
+@pytest.mark.parametrize("name", ["s.parquet", "s.csv", "s.tsv", "s.jsonl", "folder"])
+def test_every_readable_format_reads_back(tmp_path, labels, name):
+    """Names with quotes, commas and line ends, numbers in single precision, and the facts."""
+    written = write_soft_labels(tmp_path / name, labels)
+    assert_same(read_soft_labels(tmp_path / name), labels)
+    assert sorted(path.name for path in written) == sorted(os.listdir(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["s.parquet", "s.csv", "s.jsonl", "folder"])
+def test_numbers_stay_numbers(tmp_path, name):
+    """Ids and classes that are numbers come back as numbers, without intervals too."""
+    labels = SoftLabels(
+        np.array([3, 1]), np.array([0, 10]), np.eye(2), np.ones(2), metadata={"classes": [0, 10]}
+    )
+    write_soft_labels(tmp_path / name, labels)
+    found = read_soft_labels(tmp_path / name)
+    assert found.item_ids.tolist() == [3, 1]
+    assert found.classes.tolist() == [0, 10]
+    assert found.lower is None
+
+
+def test_parquet_has_the_promised_columns_and_the_facts_inside(tmp_path, labels):
+    """One row per item: item, p, evidence, lower, upper."""
+    write_soft_labels(tmp_path / "s.parquet", labels)
+    table = pq.read_table(tmp_path / "s.parquet")
+    assert table.column_names == [
+        "item", "p_cat", "p_dog", "evidence", "lower_cat", "lower_dog", "upper_cat", "upper_dog",
+    ]  # fmt: skip
+    assert json.loads(table.schema.metadata[b"softspread"]) == FACTS
+
+
+def test_text_formats_have_the_facts_beside_and_stay_plain(tmp_path, labels):
+    """A CSV is a CSV to every reader; numbers are short."""
+    write_soft_labels(tmp_path / "s.csv", labels)
+    assert pd.read_csv(tmp_path / "s.csv", dtype={"item": str})["item"].tolist() == labels.item_ids.tolist()
+    assert json.loads((tmp_path / "s.csv.meta.json").read_text()) == FACTS
+    write_soft_labels(tmp_path / "s.jsonl", labels)
+    assert json.loads((tmp_path / "s.jsonl").read_text().splitlines()[1])["p_cat"] == 0.1
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
+def test_weighted_rows_sum_to_one_per_item(tmp_path, labels, ending):
+    """One row per item and class; it cannot be turned back."""
+    path = tmp_path / f"w{ending}"
+    write_soft_labels(path, labels, "weighted")
+    readers = {
+        ".parquet": pd.read_parquet,
+        ".csv": pd.read_csv,
+        ".jsonl": lambda p: pd.read_json(p, lines=True),
+    }
+    frame = readers[ending](path)
+    assert list(frame.columns) == ["item", "label", "weight", "evidence"]
+    assert len(frame) == 6
+    np.testing.assert_allclose(frame.groupby("item", sort=False)["weight"].sum(), 1.0, rtol=1e-6)
+    with pytest.raises(InputError, match="weighted rows cannot be turned back"):
+        read_soft_labels(path)
+
+
+def test_datasets_opens_the_folder(tmp_path, labels):
+    """Hugging Face's own library reads what we wrote without it."""
+    datasets = pytest.importorskip("datasets")
+    for _ in range(2):  # the second time replaces the first
+        write_soft_labels(tmp_path / "folder", labels)
+    found = datasets.load_from_disk(str(tmp_path / "folder"))
+    assert found["item"][:] == labels.item_ids.tolist()
+    assert found.features["label"].names == ["cat", "dog"]
+    assert found["label"][:] == [1, 1, 0]
+    np.testing.assert_allclose(np.array(found["soft_label"][:]), labels.p, rtol=1e-6)
+
+
+def test_label_studio_tasks_carry_predictions(tmp_path, labels):
+    """A list of tasks with the most probable class, under the names of the project."""
+    write_soft_labels(tmp_path / "s.json", labels, names=LabelStudioNames("image", "choice", "picture"))
+    tasks = json.loads((tmp_path / "s.json").read_text())
+    assert [task["data"]["image"] for task in tasks] == labels.item_ids.tolist()
+    prediction = tasks[0]["predictions"][0]
+    assert prediction["score"] == 0.75
+    assert prediction["model_version"] == "softspread 0.1.0"
+    result = prediction["result"][0]
+    assert (result["from_name"], result["to_name"], result["type"]) == ("choice", "picture", "choices")
+    assert result["value"] == {"choices": ["dog"]}
+    assert tasks[0]["meta"]["p"] == {"cat": 0.25, "dog": 0.75}
+
+
+def test_items_with_little_evidence_can_be_left_out(labels):
+    """Rows stay together; nothing left is an error."""
+    found = with_evidence(labels, 1.0)
+    assert found.item_ids.tolist() == ["007", "c\nd"]
+    assert found.metadata["least_evidence"] == 1.0
+    assert with_evidence(labels, 0.0) is labels
+    with pytest.raises(InputError, match="no item has 99 votes' worth"):
+        with_evidence(labels, 99)
+
+
+@pytest.mark.parametrize(
+    ("name", "chosen", "error", "message"),
+    [
+        ("s.xlsx", "auto", InputError, r"ends in '\.xlsx'; soft labels may be \.parquet, \.csv"),
+        ("s.csv", "excel", InputError, "format must be one of auto, parquet"),
+        ("s.json", "weighted", InputError, "weighted rows may be .parquet"),
+        ("no/s.csv", "auto", StoreError, "there is no folder"),
+        ("file/s.csv", "auto", StoreError, "there is no folder"),
+        ("file", "auto", StoreError, "there is a file of that name"),
+    ],
+)
+def test_bad_outputs_are_refused_before_any_work(tmp_path, name, chosen, error, message):
+    """Endings, formats and folders."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(error, match=message):
+        check_output(tmp_path / name, chosen)
+
+
+def test_a_full_disk_leaves_no_half_file(tmp_path, labels, monkeypatch):
+    """The old labels stand."""
+    import softspread._common.atomic as atomic
+
+    write_soft_labels(tmp_path / "s.parquet", labels)
+    before = (tmp_path / "s.parquet").read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(atomic.os, "fsync", full)
+    with pytest.raises(StoreError, match="No space left on device"):
+        write_soft_labels(tmp_path / "s.parquet", with_evidence(labels, 1.0))
+    assert (tmp_path / "s.parquet").read_bytes() == before
+    assert os.listdir(tmp_path) == ["s.parquet"]
+
+
+def test_files_that_hold_no_soft_labels_are_refused(tmp_path):
+    """Tables of something else, damaged files, other folders."""
+    (tmp_path / "a.csv").write_text("item,label\na,b\n")
+    (tmp_path / "b.parquet").write_text("x")
+    (tmp_path / "c.csv").write_text("item,p_a,evidence\n1,much,2\n")
+    (tmp_path / "d.csv").write_text("item,p_a,evidence,lower_a\n1,1,2,1\n")
+    (tmp_path / "other").mkdir()
+    for name, message in {
+        "a.csv": "holds no soft labels; expected the columns item, p_<class>",
+        "b.parquet": "not a readable Parquet",
+        "c.csv": "must hold numbers",
+        "d.csv": "lacks the column 'upper_a'",
+        "other": "no datasets folder",
+    }.items():
+        with pytest.raises(InputError, match=message):
+            read_soft_labels(tmp_path / name)

@@ -1,0 +1,194 @@
+"""The page of a run tells everything it was given, in order of importance, and nothing leaves its place."""
+
+import dataclasses
+import json
+import re
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from markup import NASTY, Tags
+from softspread.errors import InputError, MissingExtraError
+from softspread.quality.result import Estimate, Quality
+from softspread.report.pictures import SIDE, Thumbnails
+from softspread.report.points import plane_of, sample_rows
+from softspread.report.run import RunContent, run_page
+from softspread.tuning.result import Tuning, TuningPoint
+
+
+def content(n=60, name="item", label="class", **changes):
+    """A made-up run."""
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], n)
+    counts = rng.integers(0, 2, (n, 3)).astype(float)
+    one = Estimate(0.5, 0.4, 0.6)
+    points = tuple(TuningPoint(alpha, 20, 1e-4, None, alpha, 0.1) for alpha in (0.1, 0.5, 0.9))
+    given = {
+        "names": np.array([f"{name}{row}" for row in range(n)], dtype=object),
+        "classes": np.array([f"{label}{c}" for c in range(3)], dtype=object),
+        "p": p,
+        "evidence": rng.exponential(3, n),
+        "lower": p * 0.8,
+        "upper": p * 0.8 + 0.2 * rng.random((n, 1)),
+        "vote_counts": counts,
+        "verdicts": {"clear": 10, "ambiguous": 20, "not enough votes": n - 30},
+        "features": rng.normal(size=(n, 4)),
+        "inputs": {"Items": "some"},
+        "settings": {"Alpha": "0.1"},
+        "command": "softspread spread -e X.npy",
+        "annotators": pd.DataFrame(
+            {
+                "annotator": [f"{name}-ann", "bob"],
+                "votes": [10.0, 3.0],
+                "agreement": [0.9, np.nan],
+                "consistency": [0.8, 0.2],
+                "lower": [0.7, 0.1],
+                "upper": [0.9, 0.4],
+                "flag": ["ok", "does not follow"],
+            }
+        ),
+        "n_annotators": 2,
+        "tuning": Tuning(points[0], points, "brier", "lowest", False),
+        "quality": Quality(
+            Estimate(np.nan, np.nan, np.nan), one, one, one, one, one, "held out", n, 9, 2, 0.9, ("note",)
+        ),
+        "warnings": ["look here"],
+    }
+    return RunContent(**{**given, **changes})
+
+
+def test_the_page_has_every_part():
+    """Sections, figures, warnings, the command."""
+    text = run_page(content())
+    titles = re.findall(r"<h2>([^<]*)</h2>", text)
+    assert titles == [
+        "Map of the items", "How sure", "Classes", "Most uncertain items", "Most ambiguous items",
+        "Quality, estimated without ground truth", "Why this alpha", "Annotators", "What went in",
+        "How to get this again",
+    ]  # fmt: skip
+    for part in ("look here", "softspread spread -e X.npy", "unknown", "note", "10 items (17%) are clear"):
+        assert part in text
+    assert text.index("bob") < text.index("item-ann")  # the odd one first
+
+
+def test_parts_that_are_missing_are_left_out():
+    """No annotators, no tuning, no quality, no features, no evidence: still a page."""
+    bare = content(
+        annotators=None, tuning=None, quality=None, features=None, warnings=(), evidence=np.zeros(60)
+    )
+    titles = re.findall(r"<h2>([^<]*)</h2>", run_page(bare))
+    assert titles == ["How sure", "Classes", "Most uncertain items", "What went in", "How to get this again"]
+
+
+def test_lists_hold_the_most_uncertain_and_the_most_ambiguous():
+    """Widest intervals; largest entropy among items with evidence."""
+    given = content()
+    text = run_page(given)
+    uncertain = re.findall(
+        r"<strong>(item\d+)</strong>", text.split("Most uncertain")[1].split("Most ambiguous")[0]
+    )
+    width = (given.upper - given.lower).max(axis=1)
+    assert set(uncertain) == {f"item{row}" for row in np.argsort(-width)[:12]}
+    ambiguous = re.findall(r"<strong>(item\d+)</strong>", text.split("Most ambiguous")[1].split("Quality")[0])
+    entropy = np.where(given.evidence >= 1, -(given.p * np.log(given.p)).sum(axis=1), -1)
+    assert ambiguous == [f"item{row}" for row in np.argsort(-entropy, kind="stable")[:12]]
+
+
+def test_no_name_becomes_markup_and_nothing_is_loaded():
+    """Ids, classes, annotators, warnings and facts that try to leave their place stay text."""
+    text = run_page(
+        content(
+            name=NASTY,
+            label=NASTY,
+            warnings=[NASTY],
+            inputs={NASTY: NASTY},
+            settings={NASTY: NASTY},
+            command=NASTY,
+        )
+    )
+    page = Tags(text)
+    assert "img" not in page.tags
+    assert not {"onerror", "src", "href"} & set(page.attributes)
+    assert NASTY not in text
+
+
+def test_one_class_and_one_item_make_a_page():
+    """The smallest run there is."""
+    tiny = content(
+        n=31, classes=np.array([5]), p=np.ones((31, 1)), lower=np.ones((31, 1)), upper=np.ones((31, 1)),
+        vote_counts=np.ones((31, 1)),
+    )  # fmt: skip
+    assert "NaN" not in run_page(tiny)
+    parts = ("names", "p", "evidence", "lower", "upper", "vote_counts", "features")
+    single = dataclasses.replace(
+        content(), verdicts={"clear": 1}, **{part: getattr(content(), part)[:1] for part in parts}
+    )
+    assert "NaN" not in run_page(single)
+
+
+def test_the_same_seed_gives_the_same_page():
+    """The map's layout is random, but fixed by the seed."""
+    assert run_page(content()) == run_page(content())
+    assert run_page(content()) != run_page(content(seed=1))
+
+
+def test_the_map_keeps_neighbours_together():
+    """Two far groups do not mix: on the plane, nearest dots belong to one group."""
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1], 300)
+    X = rng.normal(size=(600, 8)) + 20 * group[:, None]
+    plane = plane_of(X, rng)
+    gaps = np.linalg.norm(plane[:, None] - plane[None], axis=2) + np.diag(np.full(600, np.inf))
+    assert (group[gaps.argmin(axis=1)] == group).mean() > 0.99
+    assert np.isfinite(plane_of(np.ones((50, 3)), rng)).all()
+    assert plane_of(X[:, :1], rng).shape == (600, 2)
+    assert plane_of(X[:5], rng).shape == (5, 2)
+
+
+def test_large_maps_are_sampled():
+    """At most so many rows, each once."""
+    rows = sample_rows(1000, np.random.default_rng(0), 100)
+    assert len(set(rows.tolist())) == 100
+    assert sorted(sample_rows(50, np.random.default_rng(0), 100).tolist()) == list(range(50))
+
+
+def test_thumbnails_are_found_and_small(tmp_path):
+    """With or without the ending; unreadable, absent and outside pictures are none."""
+    image = pytest.importorskip("PIL.Image")
+    (tmp_path / "in").mkdir()
+    image.new("RGB", (600, 300)).save(tmp_path / "in" / "a.png")
+    image.new("RGB", (6, 3)).save(tmp_path / "outside.png")
+    (tmp_path / "in" / "broken.png").write_text("x")
+    pictures = Thumbnails(tmp_path / "in")
+    assert pictures("a") == pictures("a.png")
+    assert pictures("a").startswith("data:image/jpeg;base64,")
+    assert [pictures(name) for name in ("broken", "none", "../outside.png", "", 3)] == [None] * 5
+    import base64
+    import io
+
+    small = image.open(io.BytesIO(base64.b64decode(pictures("a").split(",")[1])))
+    assert max(small.size) == SIDE
+    text = run_page(
+        content(thumbnail=lambda row: pictures("a") if row == 0 else None, lower=np.zeros((60, 3)))
+    )
+    assert Tags(text).tags.count("img") <= 2
+
+
+def test_thumbnails_need_a_folder_and_pillow(tmp_path, monkeypatch):
+    """Both messages say what to do."""
+    pytest.importorskip("PIL")
+    with pytest.raises(InputError, match="no folder of images"):
+        Thumbnails(tmp_path / "none")
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(MissingExtraError, match=r"softspread\[embed\]"):
+        Thumbnails(tmp_path)
+
+
+def test_data_of_the_map_reads_back():
+    """One entry per dot in every packed array."""
+    text = run_page(content())
+    data = json.loads(re.search(r"id='points'>(.*?)</script>", text)[1])
+    assert len(data["names"]) == 60
+    assert sorted(data["names"]) == sorted(f"item{row}" for row in range(60))

@@ -1,0 +1,228 @@
+"""Live updates: immediate answers within their bound, refined answers equal to a fresh fit."""
+
+import numpy as np
+import pytest
+
+from softspread import ProbabilisticLabelSpreading, Votes, knn_graph
+from softspread.diffusion.diffusion import Diffusion
+from softspread.diffusion.solver import apply_system, entry_bound
+from softspread.spreading import state as live_module
+from softspread.spreading.state import SpreadState
+from softspread.votes.votes import VoteTable
+
+ITEMS = 1500  # above the dense limit, so that pushes and local scales are at work
+
+
+@pytest.fixture(scope="module")
+def graph():
+    rng = np.random.default_rng(11)
+    return knn_graph(np.concatenate([rng.normal(c, 1, size=(ITEMS // 2, 3)) for c in (0, 3)]), n_neighbors=8)
+
+
+@pytest.fixture
+def small_budget(monkeypatch):
+    """So little work per vote that immediate answers are visibly approximate."""
+    monkeypatch.setattr(live_module, "EDGES_PER_VOTE", 300)
+
+
+def random_votes(rng, m, n_classes=3):
+    return rng.integers(0, ITEMS, m), rng.integers(0, n_classes, m)
+
+
+def fit(graph, rows, columns, **settings):
+    return ProbabilisticLabelSpreading(**settings).fit(
+        graph, Votes.from_pairs(rows, columns, classes=[0, 1, 2])
+    )
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.9, 0.99])
+def test_updates_in_any_order_then_refine_equal_a_fresh_fit(graph, alpha, small_budget, rng):
+    """Online = batch: to the solver's tolerance, with the very same scales."""
+    rows, columns = random_votes(rng, 40)
+    batch = fit(graph, rows, columns, alpha=alpha)
+    online = fit(graph, rows[:10], columns[:10], alpha=alpha)
+    for j in rng.permutation(np.arange(10, 40)):
+        online.update([rows[j]], [columns[j]])
+    assert not np.allclose(online.predict_freq(), batch.predict_freq(), atol=1e-7)
+    online.refine()
+    gap = np.abs(online.predict_freq() - batch.predict_freq())
+    assert (gap <= (online.error_bound_ + batch.error_bound_)[:, None]).all()
+    online.refine(tol=1e-11)
+    batch.refine(tol=1e-11)
+    np.testing.assert_allclose(online.predict_freq(), batch.predict_freq(), atol=1e-9)
+
+
+@pytest.mark.parametrize("normalization", ["symmetric", "random_walk"])
+@pytest.mark.parametrize("alpha", [0.5, 0.9, 0.99])
+def test_immediate_answer_is_within_its_bound(alpha, normalization, small_budget, rng):
+    """At any moment no entry of the mass is further from the exact solution than error_bound_ says."""
+    X = rng.normal(size=(1200, 2))
+    graph = knn_graph(X, n_neighbors=6, normalization=normalization)
+    est = fit(graph, [0], [0], alpha=alpha)
+    for row, column in zip(rng.integers(0, 1200, 12), rng.integers(0, 3, 12), strict=True):
+        est.update([row], [column])
+        bound, now = est.error_bound_, est.predict_freq()
+        exact = fit(graph, est.votes_.rows, est.votes_.columns, alpha=alpha).refine(tol=1e-12).predict_freq()
+        assert (np.abs(now - exact) <= bound[:, None] + 1e-9).all()
+    assert est.error_bound_.max() > 0
+
+
+def test_update_then_undo_restores(graph, small_budget, rng):
+    """After refinement nothing of the undone votes is left, in any order of undoing."""
+    rows, columns = random_votes(rng, 30)
+    est = fit(graph, rows, columns)
+    before = est.predict_freq()
+    extra_rows, extra_columns = random_votes(rng, 8)
+    est.update(extra_rows, extra_columns)
+    assert np.abs(est.predict_freq() - before).max() > 0.5
+    for j in rng.permutation(8):
+        est.undo([extra_rows[j]], [extra_columns[j]])
+    est.refine(tol=1e-10)
+    np.testing.assert_allclose(est.predict_freq(), before, atol=5e-6)
+
+
+def test_stale_marks_what_a_refinement_changes(graph, small_budget, rng):
+    """Items not marked stale move by at most 0.01 when refined; a fresh fit has none stale."""
+    rows, columns = random_votes(rng, 30)
+    est = fit(graph, rows[:20], columns[:20])
+    assert not est.stale_.any()
+    for j in range(20, 30):
+        est.update([rows[j]], [columns[j]])
+    stale, before = est.stale_, est.predict_proba()
+    assert stale.any()
+    est.refine()
+    assert not est.stale_.any()
+    moved = np.abs(est.predict_proba() - before).max(axis=1)
+    assert moved[~stale].max(initial=0.0) <= 0.01
+
+
+def test_small_graphs_are_exact_at_once(rng):
+    """Where the budget reaches the floor, an update needs no refinement."""
+    X = rng.normal(size=(300, 2))
+    online = ProbabilisticLabelSpreading(n_neighbors=5, alpha=0.8).fit(X, np.full(300, -1), classes=[0, 1])
+    for row, label in ((4, 0), (250, 1), (4, 1)):
+        online.update(row, label)
+    batch = ProbabilisticLabelSpreading(n_neighbors=5, alpha=0.8).fit(
+        X, Votes.from_pairs([4, 250, 4], [0, 1, 1])
+    )
+    assert not online.stale_.any()
+    np.testing.assert_allclose(online.predict_freq(), batch.predict_freq(), atol=1e-6)
+
+
+def test_many_votes_at_once_are_solved_not_pushed(graph, rng):
+    """A large update takes the batch path and is as good as a fit."""
+    rows, columns = random_votes(rng, 600)
+    online = fit(graph, rows[:5], columns[:5]).update(rows[5:], columns[5:])
+    assert not online.stale_.any()
+    np.testing.assert_allclose(online.predict_freq(), fit(graph, rows, columns).predict_freq(), atol=1e-5)
+
+
+def test_first_vote_and_later_classes(graph):
+    """From nothing: the first vote, one class, a class that appears later, all without refitting."""
+    est = ProbabilisticLabelSpreading().fit(graph, Votes.from_pairs([], []))
+    assert len(est.classes_) == 0
+    est.update([5], ["cat"])
+    assert est.classes_.tolist() == ["cat"]
+    assert (est.predict_proba() == 1).all()
+    est.update([1400], ["dog"])
+    est.update([5], ["ant"])
+    assert est.classes_.tolist() == ["cat", "dog", "ant"]
+    assert est.predict_proba().shape == (ITEMS, 3)
+    np.testing.assert_allclose(est.predict_proba().sum(axis=1), 1)
+    batch = ProbabilisticLabelSpreading().fit(
+        graph, Votes.from_pairs([5, 1400, 5], ["cat", "dog", "ant"]), classes=["cat", "dog", "ant"]
+    )
+    np.testing.assert_allclose(est.refine().predict_freq(), batch.predict_freq(), atol=1e-6)
+
+
+def test_soft_labels_of_a_few_items_equal_the_full_answer(graph, rng):
+    """The quick answer reads the same state, by id as well."""
+    rows, columns = random_votes(rng, 20)
+    ids = np.array([f"item-{i}" for i in range(ITEMS)])
+    est = ProbabilisticLabelSpreading().fit(graph, Votes.from_pairs(ids[rows], columns), item_ids=ids)
+    est.update(["item-7"], [2])
+    np.testing.assert_allclose(est.soft_labels_of(["item-7", "item-0"]), est.predict_proba()[[7, 0]])
+
+
+def test_interrupted_update_leaves_votes_classes_and_bounds_as_they_were(graph, monkeypatch, rng):
+    """A failure half-way loses nothing: same votes, same classes, and a refinement restores the mass."""
+    rows, columns = random_votes(rng, 20)
+    est = fit(graph, rows, columns)
+    before, n_votes = est.predict_freq(), len(est.votes_)
+
+    def fail(*_):
+        est._state.Y[5, 0] += 0.25  # half-way
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(est._state, "_push", fail)
+    with pytest.raises(KeyboardInterrupt):
+        est.update([3, 4], ["new", 0])
+    assert len(est.votes_) == n_votes
+    assert est.classes_.tolist() == [0, 1, 2]
+    assert (np.abs(est.predict_freq() - before) <= est.error_bound_[:, None] + 1e-9).all()
+    np.testing.assert_allclose(est.refine().predict_freq(), before, atol=1e-5)
+
+
+def test_a_smaller_share_of_the_work_shows_in_the_bound(graph, small_budget):
+    """Less is pushed, the bound still holds, and a refinement gives the same."""
+    vote = VoteTable(np.array([7]), np.array([0]), np.ones(1))
+    whole, part = (SpreadState(Diffusion(graph, 0.99), vote, 1) for _ in range(2))
+    whole.add(vote)
+    part.add(vote, share=0.1)
+    assert part.error_bound().max() > whole.error_bound().max()
+    hurried, bound = part.mass(), part.error_bound()
+    part.refine(tol=1e-11)
+    whole.refine(tol=1e-11)
+    np.testing.assert_allclose(part.mass(), whole.mass(), atol=1e-9)
+    assert (np.abs(hurried - part.mass()) <= bound[:, None] + 1e-9).all()
+
+
+def test_a_refinement_found_beside_new_votes_is_added_to_them(graph, small_budget, rng):
+    """Linear: what a copy gained is added to a state that has gone on, and its residual and bounds stay
+    true."""
+    diffusion = Diffusion(graph, 0.9)
+    old, new = (VoteTable(*random_votes(rng, 20), np.ones(20)) for _ in range(2))
+    live = SpreadState(diffusion, VoteTable(old.rows, old.columns, old.weights), 3)
+    live.add(old)
+    beside = SpreadState(diffusion, VoteTable(old.rows, old.columns, old.weights), 3)
+    beside.restore({"Y": live.Y.copy(), "R": live.R.copy()}, refined=False)
+    Y_then, R_then = live.Y.copy(), live.R.copy()
+    beside.refine()
+    live.votes.append(new)
+    live.add(new)
+    live.shift(beside.Y - Y_then, beside.R - R_then, refined=False)
+    residual = live.sources() - apply_system(graph, 0.9, live.Y, diffusion.workers)
+    np.testing.assert_allclose(live.R, residual, atol=1e-12)
+    shifted, bound = live.mass(), live.error_bound()
+    live.refine(tol=1e-11)
+    assert (np.abs(shifted - live.mass()) <= bound[:, None] + 1e-9).all()
+
+
+@pytest.mark.parametrize("piece", [1, 7, ITEMS, 10 * ITEMS])
+def test_the_bound_does_not_depend_on_the_pieces_it_is_found_in(graph, piece, monkeypatch, rng):
+    """The largest residual and the norm over all rows, however they are cut."""
+    state = SpreadState(Diffusion(graph, 0.9), VoteTable(*random_votes(rng, 1), np.ones(1)), 3)
+    R = rng.normal(size=(ITEMS, 3))
+    monkeypatch.setattr(live_module, "CACHED_ROWS", piece)
+    state.restore({"Y": np.zeros((ITEMS, 3)), "R": R}, refined=True)
+    level = (np.abs(R) / state.diffusion.root[:, None]).max()
+    norm = np.linalg.norm(R, axis=0).max()
+    expected = np.minimum(state.diffusion.root * level / 0.1, entry_bound(0.9, norm))
+    np.testing.assert_allclose(state.error_bound(), expected, rtol=1e-12)
+
+
+def test_a_refinement_solves_one_column_or_all(graph, small_budget, monkeypatch):
+    """Loops are compiled for each number of columns; an odd number of them must not cost a compilation."""
+    diffusion = Diffusion(graph, 0.99)
+    state = SpreadState(
+        diffusion, VoteTable(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)), 3
+    )
+    widths = []
+    solve = diffusion.solve
+    monkeypatch.setattr(diffusion, "solve", lambda B, *rest: widths.append(B.shape[1]) or solve(B, *rest))
+    for columns in ([1], [0, 2]):
+        votes = VoteTable(np.arange(len(columns)) + 5, np.array(columns), np.ones(len(columns)))
+        state.votes.append(votes)
+        state.add(votes)
+        state.refine()
+    assert widths == [1, 3]
