@@ -1,5 +1,6 @@
 """Fixtures that several test files share."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -46,3 +47,32 @@ def two_cliques_and_a_loner():
     A[3:7, 3:7] = 1.0
     with pytest.warns(SoftspreadWarning, match="1 of 8 items have no neighbour"):
         return affinity_graph(A)
+
+
+@pytest.fixture
+def install_plugin(tmp_path, monkeypatch):
+    """A function that puts a tiny distribution on the path: install_plugin(source, {group: {name: value}}).
+
+    It returns the folder, for subprocesses to put on their own PYTHONPATH.
+    """
+    installed = []
+
+    def install(source, entries, name="softspread-example"):
+        module = name.replace("-", "_")
+        folder = tmp_path / name
+        about = folder / f"{module}-1.0.dist-info"
+        about.mkdir(parents=True)
+        (folder / f"{module}.py").write_text(source)
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        sections = [
+            "\n".join([f"[{group}]", *(f"{key} = {value}" for key, value in names.items())])
+            for group, names in entries.items()
+        ]
+        (about / "entry_points.txt").write_text("\n\n".join(sections) + "\n")
+        monkeypatch.syspath_prepend(folder)
+        installed.append(module)
+        return folder
+
+    yield install
+    for module in installed:
+        sys.modules.pop(module, None)

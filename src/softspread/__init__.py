@@ -36,6 +36,7 @@ _HOMES = {
     "ConvergenceError": "errors",
     "StoreError": "errors",
     "MissingExtraError": "errors",
+    "PluginError": "errors",
     "SoftspreadWarning": "errors",
 }
 __all__ = [*_HOMES]  # noqa: PLE0604 - one list of public names is enough
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from softspread.errors import ConvergenceError as ConvergenceError
     from softspread.errors import InputError as InputError
     from softspread.errors import MissingExtraError as MissingExtraError
+    from softspread.errors import PluginError as PluginError
     from softspread.errors import SoftspreadError as SoftspreadError
     from softspread.errors import SoftspreadWarning as SoftspreadWarning
     from softspread.errors import StoreError as StoreError

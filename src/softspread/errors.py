@@ -21,5 +21,9 @@ class MissingExtraError(SoftspreadError, ImportError):
     """An optional library is needed; the message names the extra that installs it."""
 
 
+class PluginError(SoftspreadError, ImportError):
+    """A part that another package registered cannot be used; the message names that package."""
+
+
 class SoftspreadWarning(UserWarning):
     """The result stands, but deserves a look."""
