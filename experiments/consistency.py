@@ -15,7 +15,8 @@ import json
 import math
 from pathlib import Path
 
-from softspread.guarantees.theorem import BOUNDS, SINE_LIPSCHITZ, plan, simulate_consistency
+from softspread.guarantees.simulation import SINE_LIPSCHITZ, simulate_consistency
+from softspread.guarantees.theorem import BOUNDS, plan
 
 DIMENSIONS = (1, 2, 5, 20)
 SIZES = (500, 2_000, 8_000, 32_000)

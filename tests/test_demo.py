@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn import datasets
 
-from softspread import ProbabilisticLabelSpreading, demo, knn_graph, metrics, simulate
+from softspread import ProbabilisticLabelSpreading, demo, metrics, simulate
 from softspread.datasets import load
 from softspread.errors import InputError
 from softspread.simulate import draw_votes
@@ -22,7 +22,6 @@ def smaller():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(datasets, "load_digits", lambda return_X_y: (pixels[:500], digits[:500]))
         patch.setattr(simulate, "N_TREES", 10)
-        patch.setattr(demo, "LAYOUT_ROUNDS", 20)
         yield
 
 
@@ -147,25 +146,6 @@ def test_page_shows_every_figure_and_links_nowhere(result):
         assert all(demo.score_text(score) in text for score in row.scores)
     assert "softspread demo --seed 3 --draws 1" in text
     assert not [word for word in ("http:", "https:", "src=", "href=", "url(", "@import") if word in text]
-
-
-def test_map_puts_neighbours_together():
-    """From a start that mixes all items, neighbours in the graph end up several times closer than other
-    pairs."""
-    rng = np.random.default_rng(0)
-    graph = knn_graph(np.concatenate([rng.normal(centre, 1, (30, 3)) for centre in (0, 20, 40)]), 5)
-    places = demo.lay_out(graph, rng.normal(size=(90, 2)), np.random.default_rng(1))
-    distances = np.linalg.norm(places[:, None] - places, axis=2)
-    tied = graph.S.toarray() > 0
-    assert np.isfinite(places).all()
-    assert np.median(distances[tied]) < np.median(distances[~tied]) / 3
-
-
-def test_map_survives_coinciding_items():
-    """Items in one place, in the data and at the start, give finite places."""
-    graph = knn_graph(np.zeros((6, 2)), 2)
-    places = demo.lay_out(graph, np.zeros((6, 2)), np.random.default_rng(1))
-    assert np.isfinite(places).all()
 
 
 @pytest.mark.parametrize(("seed", "draws"), [(-1, 1), (0, 0), (0.5, 1)])

@@ -21,6 +21,7 @@ from softspread.estimators.baselines import GaussianKernelRegression, KNeighbors
 from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.graph import Graph, knn_graph
 from softspread.metrics import rmse
+from softspread.report.layout import lay_out
 from softspread.simulate import draw_votes
 from softspread.votes.votes import Votes
 
@@ -32,11 +33,6 @@ N_NEIGHBORS = 20
 GAMMAS = (0.25, 0.5, 1.0, 2.0)  # on these items the best one lies inside this range at every budget
 NEIGHBOR_COUNTS = (2, 5, 10, 20, 40)  # likewise
 SHOWN_BUDGET = 1  # the maps open with the middle budget
-LAYOUT_ROUNDS = 150
-LAYOUT_REPELLERS = 4  # random items that push an item away, for each neighbour that pulls it
-LAYOUT_STEP = 0.3
-LAYOUT_START = 1.0  # width of the start; a wider one leaves wider gaps between groups
-LARGEST_PULL = 4.0  # coinciding items would be thrown out of the picture
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -227,35 +223,6 @@ def load_data(rng: np.random.Generator) -> DemoData:
         graph,
         positions,
     )
-
-
-def lay_out(graph: Graph, start: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Place items in the plane such that neighbours in the graph lie together, (n, 2).
-
-    Neighbours pull each other with 2 d / (1 + |d|^2), as often as their edge is heavy, and random items push
-    with 2 d / (|d|^2 (1 + |d|^2)); the steps shrink to 0. A picture, not a measurement.
-    """
-    edges = graph.S.tocoo()
-    heads, tails, chance = edges.row, edges.col, edges.data / edges.data.max()
-    n = graph.n_items
-    places = LAYOUT_START * (start - start.mean(axis=0)) / (start.std() or 1.0)
-    for turn in range(LAYOUT_ROUNDS):
-        drawn = rng.random(len(chance)) < chance
-        first, second = heads[drawn], tails[drawn]
-        d = places[first] - places[second]
-        pull = d * (2 / (1 + np.einsum("ij,ij->i", d, d)))[:, None]
-        other = np.repeat(first, LAYOUT_REPELLERS)
-        d = places[other] - places[rng.integers(n, size=len(other))]
-        squared = np.einsum("ij,ij->i", d, d) + np.finfo(np.float32).eps
-        push = np.clip(d * (2 / (squared * (1 + squared)))[:, None], -LARGEST_PULL, LARGEST_PULL)
-        force = _sums(second, pull, n) - _sums(first, pull, n) + _sums(other, push, n)
-        pulls = np.maximum(1, np.bincount(first, minlength=n))
-        places = places + LAYOUT_STEP * (1 - turn / LAYOUT_ROUNDS) * force / np.sqrt(pulls)[:, None]
-    return np.asarray(places)
-
-
-def _sums(rows: AnyArray, values: FloatArray, n: int) -> FloatArray:
-    return np.stack([np.bincount(rows, values[:, column], n) for column in (0, 1)], axis=1)
 
 
 def _methods() -> list[tuple[str, str, Callable[[], Any]]]:

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from softspread.report import escape
-from softspread.reproduce import miniatures
-from softspread.reproduce.findings import check_findings
-from softspread.reproduce.page import present, write_page
+from softspread.reproduce.dcic import miniatures
 from softspread.reproduce.plan import load_plan, plan_names
+from softspread.reproduce.present.findings import check_findings
+from softspread.reproduce.present.page import present, write_page
 from softspread.reproduce.run import Progress, run_plan
 
 pytest.importorskip("matplotlib", reason="needs matplotlib")

@@ -10,11 +10,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from softspread.errors import InputError
 from softspread.reproduce import pool
 from softspread.reproduce.measures import Bench, measure
-from softspread.reproduce.page import present, write_page
 from softspread.reproduce.plan import Trial, load_plan, plan_names, read_plan
 from softspread.reproduce.pool import Processes, pieces
+from softspread.reproduce.present.page import present, write_page
+from softspread.reproduce.present.tables import make_table, paper_numbers, percent
 from softspread.reproduce.run import Progress, read_rows, run_plan, run_plans, setting
-from softspread.reproduce.tables import make_table, paper_numbers, percent
 
 SMALL = """
 title = "Small"
@@ -94,9 +94,9 @@ def test_methods_of_one_draw_see_the_same_votes():
 @pytest.mark.parametrize("quick", [True, False])
 def test_every_plan_is_readable(name, quick):
     """Each has trials, and known measure, table and figure."""
-    from softspread.reproduce.figures import FIGURES
     from softspread.reproduce.measures import MEASURES
-    from softspread.reproduce.tables import TABLES
+    from softspread.reproduce.present.figures import FIGURES
+    from softspread.reproduce.present.tables import TABLES
 
     plan = load_plan(name, quick)
     trials = plan.trials()

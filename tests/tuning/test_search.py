@@ -10,14 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
-from softspread import (
-    InputError,
-    MissingExtraError,
-    SoftspreadWarning,
-    Votes,
-    affinity_graph,
-    knn_graph,
-)
+from softspread import InputError, MissingExtraError, SoftspreadWarning, Votes, affinity_graph, knn_graph
 from softspread.diffusion.diffusion import Diffusion
 from softspread.heldout import masses
 from softspread.heldout.masses import leave_one_out_masses, own_reach

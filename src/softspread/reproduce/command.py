@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from softspread.reproduce.findings import Finding
+    from softspread.reproduce.present.findings import Finding
     from softspread.reproduce.run import Progress
 
 Guard = Callable[[Callable[..., None]], Callable[..., None]]
@@ -92,9 +92,9 @@ def _reproduce(
 
     from softspread._common.threads import progress_bar
     from softspread.errors import InputError
-    from softspread.reproduce.page import Shown, present, write_page
     from softspread.reproduce.plan import Plan, load_plan, plan_names
     from softspread.reproduce.pool import Processes
+    from softspread.reproduce.present.page import Shown, present, write_page
     from softspread.reproduce.run import Progress, make_folder, run_plans
 
     if data is not None and not data.is_dir():

@@ -18,13 +18,13 @@ from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.datasets.core import Dataset, LackingError, normalized_entropy
 from softspread.errors import InputError
 from softspread.graph import Graph, knn_graph
-from softspread.reproduce.methods import Outcome, Task, check_soft_labels, find_method
+from softspread.reproduce.methods.methods import Outcome, Task, check_soft_labels, find_method
 from softspread.reproduce.plan import Trial, fingerprint
 from softspread.simulate import draw_crowd_votes, draw_votes, make_crowd
 from softspread.votes.votes import Votes
 
 if TYPE_CHECKING:
-    from softspread.reproduce.dcic import Opened
+    from softspread.reproduce.dcic.benchmark import Opened
 
 Row = dict[str, Any]
 MOST_KEPT = 3  # datasets in memory at once
@@ -86,7 +86,7 @@ class Bench:
 
     def benchmark(self, trial: Trial) -> "Opened":
         """The trial's dataset of the DCIC benchmark; the last one is kept."""
-        from softspread.reproduce.dcic import open_dataset
+        from softspread.reproduce.dcic.benchmark import open_dataset
 
         key = fingerprint([dict(trial.dataset), trial.options.get("side"), trial.seed])
         if key not in self._benchmarks:
@@ -340,7 +340,7 @@ CLUSTERS, CLUSTER_DIMENSION, CLUSTER_SPREAD = (
 
 def consistency(trial: Trial, bench: Bench) -> list[Row]:
     """Largest error and RMSE at the theorem's rates while votes per item vanish; one draw."""
-    from softspread.guarantees.theorem import simulate_consistency
+    from softspread.guarantees.simulation import simulate_consistency
 
     seed = np.random.SeedSequence([trial.seed, trial.draw, trial.votes_key]).generate_state(1)[0]
     started = time.perf_counter()
@@ -381,8 +381,8 @@ def intervals(trial: Trial, bench: Bench) -> list[Row]:
 
 
 def dcic(trial: Trial, bench: Bench) -> list[Row]:
-    """The Data-Centric Image Classification benchmark, see :mod:`softspread.reproduce.dcic`."""
-    from softspread.reproduce.dcic import run_trial
+    """The Data-Centric Image Classification benchmark, see :mod:`softspread.reproduce.dcic.benchmark`."""
+    from softspread.reproduce.dcic.benchmark import run_trial
 
     return run_trial(trial, bench.benchmark(trial))
 

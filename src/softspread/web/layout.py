@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from softspread._common.threads import Workers
 from softspread._common.types import AnyArray, IntArray
-from softspread.demo import lay_out
 from softspread.graph import knn_graph
 from softspread.graph.neighbors import nearest_items
+from softspread.report.layout import lay_out
 
 MOST_SHOWN = 100_000  # items on the map; more are sampled
 LANDMARKS = 4_000  # laid out with forces: about 10 s of work

@@ -14,10 +14,10 @@ import pandas as pd
 
 from softspread import report
 from softspread.errors import MissingExtraError
-from softspread.reproduce.figures import draw_figure
-from softspread.reproduce.findings import Finding, check_findings
 from softspread.reproduce.plan import Plan
-from softspread.reproduce.tables import Table, make_table
+from softspread.reproduce.present.figures import draw_figure
+from softspread.reproduce.present.findings import Finding, check_findings
+from softspread.reproduce.present.tables import Table, make_table
 
 FIGURE = "figure.png"
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from softspread.reproduce import findings
-from softspread.reproduce.findings import check_findings
+from softspread.reproduce.present import findings
+from softspread.reproduce.present.findings import check_findings
 
 
 def rows_of(alphas, **columns):

@@ -1,8 +1,8 @@
 """Every method by name: from votes on some items to soft labels for all of them.
 
-Ours, the paper's baselines, and :mod:`softspread.reproduce.competitors`. A word as parameter asks for a
-choice: "auto" by the votes themselves, without any truth; "truth" by comparing with the truth, as the paper
-does for its rows with a star, which nobody can do in practice.
+Ours, the paper's baselines, and the competitors beside them. A word as parameter asks for a choice: "auto" by
+the votes themselves, without any truth; "truth" by comparing with the truth, as the paper does for its rows
+with a star, which nobody can do in practice.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from softspread.estimators.baselines import GaussianKernelRegression, KNeighbors
 from softspread.estimators.priors import better_of, classifier_prior
 from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.graph import Graph, knn_graph
-from softspread.reproduce import competitors
+from softspread.reproduce.methods import competitors
 from softspread.tuning.tune import tune
 from softspread.votes.votes import Votes
 

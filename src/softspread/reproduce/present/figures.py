@@ -11,12 +11,20 @@ import numpy as np
 import pandas as pd
 
 from softspread.errors import InputError
-from softspread.reproduce.drawing import HEIGHT, WIDTH, draw_lines, finish, logarithmic, panels, pyplot
 from softspread.reproduce.measures import ENTROPY_BINS, Bench, first_votes
-from softspread.reproduce.methods import Task, spread
+from softspread.reproduce.methods.methods import Task, spread
 from softspread.reproduce.plan import Plan
+from softspread.reproduce.present.drawing import (
+    HEIGHT,
+    WIDTH,
+    draw_lines,
+    finish,
+    logarithmic,
+    panels,
+    pyplot,
+)
+from softspread.reproduce.present.tables import labelled, paper_numbers, percent
 from softspread.reproduce.run import each
-from softspread.reproduce.tables import labelled, paper_numbers, percent
 
 DPI = 130
 GREY = "0.35"

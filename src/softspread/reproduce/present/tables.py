@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from softspread.errors import InputError
-from softspread.reproduce.methods import method_title
+from softspread.reproduce.methods.methods import method_title
 from softspread.reproduce.plan import Plan
 from softspread.reproduce.run import each, setting
 
@@ -288,7 +288,7 @@ def of_runtime(plan: Plan, frame: pd.DataFrame) -> Table:
 
 def of_dcic(plan: Plan, frame: pd.DataFrame) -> Table:
     """Difference to the fully supervised baseline over datasets, with the paper's rows."""
-    from softspread.reproduce.dcic import difference_rows
+    from softspread.reproduce.dcic.benchmark import difference_rows
 
     budgets = ("0.1", "1", "10")
     rows = []

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from softspread.reproduce.present.tables import labelled, paper_numbers
 from softspread.reproduce.run import each
-from softspread.reproduce.tables import labelled, paper_numbers
 
 FLAT = 0.10  # a change below a tenth is "stagnates"
 STEEP = 0.30  # a change above three tenths is "falls"

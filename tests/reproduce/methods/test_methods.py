@@ -10,9 +10,9 @@ from softspread.datasets.core import Dataset, LackingError
 from softspread.datasets.synthetic import two_moons
 from softspread.errors import InputError
 from softspread.metrics import rmse
-from softspread.reproduce.competitors import Voted, dawid_skene, laplace_learning, logistic_on_votes
 from softspread.reproduce.measures import Bench, measure
-from softspread.reproduce.methods import METHODS, Task, check_soft_labels, find_method, method_title
+from softspread.reproduce.methods.competitors import Voted, dawid_skene, laplace_learning, logistic_on_votes
+from softspread.reproduce.methods.methods import METHODS, Task, check_soft_labels, find_method, method_title
 from softspread.reproduce.plan import Trial, load_plan
 from softspread.simulate import draw_crowd_votes, make_crowd
 

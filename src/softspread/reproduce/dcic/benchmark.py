@@ -26,8 +26,8 @@ from softspread.datasets.folders import read_images
 from softspread.datasets.synthetic import digits
 from softspread.errors import InputError, StoreError
 from softspread.estimators.spreading import ProbabilisticLabelSpreading
-from softspread.reproduce.miniatures import N_FOLDS, write_miniature
-from softspread.reproduce.network import SmallNetwork
+from softspread.reproduce.dcic.miniatures import N_FOLDS, write_miniature
+from softspread.reproduce.methods.network import SmallNetwork
 from softspread.reproduce.plan import Trial
 from softspread.simulate import draw_columns
 from softspread.votes.votes import Votes

@@ -10,8 +10,8 @@ from sklearn.metrics import f1_score, recall_score
 
 from softspread.datasets.core import LackingError
 from softspread.errors import InputError, StoreError
-from softspread.reproduce import dcic
-from softspread.reproduce.network import SmallNetwork
+from softspread.reproduce.dcic import benchmark as dcic
+from softspread.reproduce.methods.network import SmallNetwork
 
 Image = pytest.importorskip("PIL.Image", reason="needs Pillow")
 PER_FOLD = 8
@@ -213,7 +213,7 @@ def test_gradient_of_the_small_network_is_that_of_its_loss():
 
 
 def dcic_decay():
-    from softspread.reproduce import network
+    from softspread.reproduce.methods import network
 
     return network.DECAY
 

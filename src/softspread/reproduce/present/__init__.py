@@ -1,0 +1,1 @@
+"""From rows of results to tables, figures, findings and one page."""
