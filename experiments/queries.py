@@ -24,7 +24,9 @@ from sklearn.neural_network import MLPClassifier
 
 from softspread import SoftspreadWarning, knn_graph, metrics
 from softspread.diffusion.diffusion import Diffusion
-from softspread.queries.choose import ALPHA_CAP, ALPHA_FLOOR, STRATEGIES, choose_items
+from softspread.queries.choose import choose_items
+from softspread.queries.registry import STRATEGIES
+from softspread.queries.rule import DEFAULT_RULE
 from softspread.simulate import simulate_soft_labels
 from softspread.tuning.candidates import Spreading
 from softspread.tuning.search import choose_parameters
@@ -148,7 +150,7 @@ def run(bench, strategy, seed, budgets):
             if strategy == "uniform":
                 rows = rng.integers(0, bench.n, size)
             else:
-                near = min(max(alpha, ALPHA_FLOOR), ALPHA_CAP)
+                near = min(max(alpha, DEFAULT_RULE.smallest_alpha), DEFAULT_RULE.largest_alpha)
                 votes = counts.sum(axis=1)
                 rows = choose_items(
                     bench.diffusions[near], bench.mass(near, counts), votes, size, strategy, rng
@@ -214,7 +216,7 @@ def speed(n_items=1_000_000, n_votes=100_000):
     diffusion = Diffusion(graph, 0.9)
     votes = np.bincount(rng.integers(n_items, size=n_votes), minlength=n_items)
     mass = rng.gamma(0.2, size=(n_items, 10))
-    for strategy in STRATEGIES:
+    for strategy in STRATEGIES.names():
         choose_items(diffusion, mass, votes, 1, strategy, rng)  # compiles, or reads what was compiled before
         start = time.perf_counter()
         choose_items(diffusion, mass, votes, 100, strategy, rng)
@@ -247,7 +249,7 @@ def main():
     )
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0, help="number of the first draw")
-    parser.add_argument("--strategies", nargs="*", default=["uncertainty"], choices=list(STRATEGIES))
+    parser.add_argument("--strategies", nargs="*", default=["uncertainty"], choices=STRATEGIES.names())
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[1] / "../shared/data")
     args = parser.parse_args()
     for name in args.datasets:

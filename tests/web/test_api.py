@@ -10,6 +10,7 @@ import pytest
 
 from softspread.io.soft_labels import read_soft_labels
 from softspread.io.votes import read_votes
+from softspread.queries.registry import STRATEGIES
 
 from .conftest import CLASSES, N_ITEMS, opened_world, settle, vote
 
@@ -137,6 +138,20 @@ def test_queries_suggest_open_items(world):
     """As many as asked, none of them finished."""
     found = world.program("ada").get("/api/v1/queries?count=7&strategy=balanced").json()
     assert len({card["item"] for card in found["items"]}) == 7
+
+
+def test_queries_take_every_strategy(world):
+    """The document lists the names of the registry; one that cannot be used is refused in words."""
+    program = world.program("ada")
+    parameters = program.get("/openapi.json").json()["paths"]["/api/v1/queries"]["get"]["parameters"]
+    listed = next(entry["schema"]["enum"] for entry in parameters if entry["name"] == "strategy")
+    assert tuple(listed) == STRATEGIES.names()
+    for name in set(listed) - {"farthest"}:
+        assert len(program.get(f"/api/v1/queries?count=3&strategy={name}").json()["items"]) == 3
+    for name, words in (("farthest", "needs the features"), ("best", "strategy must be one of")):
+        answer = program.get(f"/api/v1/queries?count=3&strategy={name}")
+        assert answer.status_code == 400
+        assert words in answer.json()["detail"]
 
 
 @pytest.fixture

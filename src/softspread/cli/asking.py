@@ -9,6 +9,7 @@ import typer
 
 from softspread.cli.options import FitOptions, GraphOptions, ItemOptions, VoteOptions
 from softspread.cli.runs import Run, command
+from softspread.queries.registry import STRATEGIES
 
 IN_WORDS = {
     "rmse": "distance from the true soft labels (RMSE)",
@@ -33,9 +34,7 @@ def add_commands(app: typer.Typer) -> None:
         batch_size: Annotated[int, typer.Option("--batch-size", "-n", min=1, help="How many items.")] = 10,
         strategy: Annotated[
             str,
-            typer.Option(
-                help="uncertainty, uniform, balanced, gain, local, least_evidence, entropy or farthest."
-            ),
+            typer.Option(help=f"{', '.join(STRATEGIES.names())}."),
         ] = "uncertainty",
         exclude: Annotated[
             Path | None, typer.Option(help="Ids never to pick, in a file as for --ids.")
@@ -191,11 +190,9 @@ def _counts(job: Any, apart: Any) -> Any:
 
 def _check_picking(strategy: str, exclude: Path | None) -> Any:
     """What would only be looked at after the fit, which may take minutes; the ids to leave out, or None."""
-    from softspread._common import validation
     from softspread.io.embeddings import read_ids
-    from softspread.queries.choose import STRATEGIES
 
-    validation.choice("strategy", strategy, tuple(STRATEGIES))
+    STRATEGIES.check(strategy)
     return None if exclude is None else read_ids(exclude)
 
 

@@ -25,6 +25,7 @@ from softspread.quality.estimate import estimate_quality, held_out_quality
 from softspread.quality.forecast import predict_gain
 from softspread.quality.result import GainForecast, Quality
 from softspread.queries.choose import choose_items, choosing_state
+from softspread.queries.pool import Strategy
 from softspread.spreading.evidence import soft_labels
 from softspread.spreading.state import SpreadState
 from softspread.tuning.candidates import Spreading
@@ -350,7 +351,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
     def query(
         self,
         batch_size: int = 1,
-        strategy: str = "uncertainty",
+        strategy: str | Strategy = "uncertainty",
         *,
         exclude: Any = None,
         random_state: Any = None,
@@ -361,7 +362,8 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         Parameters
         ----------
         strategy : "uncertainty" (the default), "uniform" (the paper's), "balanced", "gain", "local",
-            "least_evidence", "entropy" or "farthest", see :func:`~softspread.queries.choose.choose_items`
+            "least_evidence", "entropy", "farthest", the name of a plug-in, or a function of a
+            :class:`~softspread.queries.pool.CandidatePool` and the batch size
         exclude : items never to pick, such as those already handed out
         random_state : seeds the picks; None takes the estimator's
 

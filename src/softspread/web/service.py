@@ -19,6 +19,7 @@ import pandas as pd
 from softspread._common.types import AnyArray, IntArray
 from softspread.errors import InputError, StoreError
 from softspread.graph import Graph
+from softspread.queries.registry import needs_features
 from softspread.web import insight
 from softspread.web.caches import fingerprint, load_or_build, load_or_map
 from softspread.web.history import History
@@ -93,7 +94,7 @@ class Service:
                 self._X,
                 fingerprint(self._X),
                 settings.n_neighbors,
-                keep_features=settings.strategy == "farthest",
+                keep_features=needs_features(settings.strategy),
             )
             self.state = LiveState(
                 self.graph,

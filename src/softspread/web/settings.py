@@ -8,7 +8,7 @@ from pathlib import Path
 
 from softspread._common import validation
 from softspread.errors import InputError
-from softspread.queries.choose import STRATEGIES
+from softspread.queries.registry import STRATEGIES
 
 MODES = ("blind", "assisted")
 CLASS_KEYS = "123456789abcdefghijklmnopqrstvwxy"  # u is "unsure", z is "undo"
@@ -55,7 +55,7 @@ def checked(settings: Settings) -> Settings:
     """The settings, or an error that says what is wrong with them."""
     check_classes(settings.classes)
     validation.choice("mode", settings.mode, MODES)
-    validation.choice("strategy", settings.strategy, tuple(STRATEGIES))
+    STRATEGIES.check(settings.strategy)
     validation.count("overlap", settings.overlap, smallest=1)
     validation.alpha(settings.alpha)
     validation.count("n_neighbors", settings.n_neighbors, smallest=1)

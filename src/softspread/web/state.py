@@ -25,7 +25,8 @@ from softspread.errors import SoftspreadError, StoreError
 from softspread.graph import knn_graph
 from softspread.graph.graph import Graph
 from softspread.intervals.wilson import wilson
-from softspread.queries.choose import ALPHA_CAP, choose_items, choosing_state
+from softspread.queries.choose import choose_items, choosing_state
+from softspread.queries.rule import DEFAULT_RULE
 from softspread.spreading.evidence import soft_labels
 from softspread.spreading.state import SpreadState
 from softspread.votes.votes import VoteTable
@@ -252,7 +253,7 @@ class LiveState:
     def choosing(self) -> tuple[Diffusion, FloatArray]:
         """What `queries.choose_items` asks for."""
         if (
-            self.diffusion.alpha <= ALPHA_CAP
+            self.diffusion.alpha <= DEFAULT_RULE.largest_alpha
         ):  # below its floor too: a second live state would cost a fit per refill
             return self.diffusion, self.whole_mass()
         copy = choosing_state(self.refined_copy())

@@ -11,6 +11,7 @@ import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from softspread.queries.registry import STRATEGIES
 from softspread.web import exports, schemas
 from softspread.web.access import Admin, Door, TheDoor
 from softspread.web.insight import LEVEL
@@ -72,8 +73,7 @@ def queries(
     person: Admin,
     door: TheDoor,
     count: Annotated[int, Query(ge=1, le=100)] = 10,
-    strategy: Literal["uncertainty", "gain", "local", "balanced", "uniform", "least_evidence", "entropy"]
-    | None = None,
+    strategy: Annotated[str | None, Query(json_schema_extra={"enum": [*STRATEGIES.names()]})] = None,
 ) -> schemas.ItemsOut:
     """Which items to vote on next; nobody is given them."""
     rows = door.service.queue.peek(count, strategy)

@@ -1,0 +1,38 @@
+"""Which items a vote reaches, compared with the dense inverse."""
+
+import numpy as np
+import pytest
+
+from softspread.diffusion.diffusion import Diffusion
+from softspread.diffusion.reach import LocalReach
+from voted_graph import N, dense_reach, four_clusters
+
+
+@pytest.mark.parametrize("normalization", ["symmetric", "random_walk"])
+@pytest.mark.parametrize("floor", [1e-3, 1e-6])
+def test_reach_is_the_scaled_profile_cut_at_the_floor(normalization, floor):
+    """In the user's rows, largest entry 1, off by no more than the push's bound allows."""
+    graph = four_clusters(normalization=normalization)
+    diffusion = Diffusion(graph, 0.9, n_jobs=1)
+    exact = dense_reach(graph, [0.9])[0.9]
+    rows = np.array([0, 250, 399, 17])
+    root = np.sqrt(graph.degrees)
+    spread = root if normalization == "symmetric" else root.max() ** 2 / root
+    for row, (reached, phi) in zip(rows, LocalReach(diffusion, floor)(rows), strict=True):
+        found = np.zeros(N)
+        found[reached] = phi
+        assert len(set(reached.tolist())) == len(reached)
+        assert phi.max() == 1.0
+        # M e_q is off by at most sqrt(d_i) floor / (1 - alpha) and its peak is at least 1
+        bound = 2 * spread.max() * floor / (1 - 0.9)
+        np.testing.assert_allclose(found, exact[:, row], rtol=0, atol=bound)
+
+
+def test_reach_does_not_depend_on_what_was_asked_before():
+    """Scratch memory is clean after every call."""
+    reach = LocalReach(Diffusion(four_clusters(), 0.9, n_jobs=1), 1e-3)
+    first = reach(np.array([5]))[0]
+    reach(np.arange(50))
+    again = reach(np.array([7, 5]))[1]
+    assert np.array_equal(first[0], again[0])
+    assert np.array_equal(first[1], again[1])
