@@ -10,7 +10,7 @@ The server runs in a process of its own with accounts and SQLite; the voters are
 machine, each with a token and one connection. A voter votes at a steady pace (``--pace`` a second, as fast as
 people can), or with ``--pace 0`` the moment the last answer is in; then 20 votes wait at any time, and one is
 acknowledged after 20 divided by the votes a second, whatever the server does. Whatever else runs on the
-machine makes everybody wait longer: how many cores it used meanwhile is measured and said.
+machine makes everyone wait longer: how many cores it used meanwhile is measured and said.
 """
 
 import argparse
@@ -50,9 +50,9 @@ LIMITS = {
 def make_service(folder: Path) -> Any:
     import numpy as np
 
-    from softspread.web.items import BareItems
-    from softspread.web.service import Service
-    from softspread.web.settings import Settings as WebSettings
+    from softspread.web.project.items import BareItems
+    from softspread.web.project.service import Service
+    from softspread.web.project.settings import Settings as WebSettings
 
     X = np.load(folder / "X.npy", mmap_mode="r", allow_pickle=False)
     items = BareItems([f"item-{row:07d}" for row in range(len(X))])
@@ -61,9 +61,9 @@ def make_service(folder: Path) -> Any:
 
 def serve(folder: Path, voters: int) -> None:
     """Start, make accounts with tokens, say where; serve until told to stop."""
-    from softspread.web.accounts import Accounts
-    from softspread.web.app import create_app
-    from softspread.web.server import run_server
+    from softspread.web.http.app import create_app
+    from softspread.web.http.server import run_server
+    from softspread.web.log.accounts import Accounts
 
     service = make_service(folder)
     begin = time.perf_counter()
@@ -72,10 +72,10 @@ def serve(folder: Path, voters: int) -> None:
     accounts = Accounts(service.store, service.clock)
     tokens = []
     for number in range(voters + 1):
-        person = accounts.create(
+        user = accounts.create(
             f"voter-{number}-{os.getpid()}", "a long password", "annotator" if number else "admin"
         )
-        tokens.append(accounts.make_token(person, "benchmark"))
+        tokens.append(accounts.make_token(user, "benchmark"))
 
     def announce(address: str) -> None:
         facts = {"address": address, "tokens": tokens, "start": took, "from": service.started_from}
@@ -348,7 +348,7 @@ def fill_log(path: Path, n_items: int, n_votes: int) -> None:
             number + 1,
             0,
             f"k{number}",
-            f"person-{number % 200}",
+            f"user-{number % 200}",
             f"item-{item:07d}",
             CLASSES[column],
             1.0,

@@ -17,11 +17,11 @@ pytest.importorskip("sqlalchemy", reason="needs the extra web")
 
 from fastapi.testclient import TestClient
 
-from softspread.web.accounts import Accounts
-from softspread.web.app import create_app
-from softspread.web.items import BareItems
-from softspread.web.service import Service
-from softspread.web.settings import Settings
+from softspread.web.http.app import create_app
+from softspread.web.log.accounts import Accounts
+from softspread.web.project.items import BareItems
+from softspread.web.project.service import Service
+from softspread.web.project.settings import Settings
 
 CLASSES = ("ant", "bee", "cat")
 N_ITEMS = 60
@@ -63,7 +63,7 @@ def vote(service, annotator, item, label, key, **more):
     return service.submit([service.vote(annotator, item, label, key, **more)]).result(10)[0]
 
 
-def settle(service):
+def wait_until_applied(service):
     """Wait until the live state holds all of the log."""
     assert service.state.wait_until(len(service.history), 30)
 
@@ -77,7 +77,7 @@ class World:
     accounts: Accounts
 
     def browser(self, name=None):
-        """A client of its own, signed in as somebody."""
+        """A client of its own, signed in as someone."""
         client = TestClient(self.app, base_url=BASE, raise_server_exceptions=False)
         if name is not None:
             page = client.get("/login")
@@ -91,15 +91,15 @@ class World:
 
     def csrf(self, client):
         """The word that this browser's pages carry."""
-        person = self.accounts.recognise(client.cookies["softspread_session"], "session")
-        return person.csrf
+        user = self.accounts.authenticate(client.cookies["softspread_session"], "session")
+        return user.csrf
 
     def program(self, name):
         """A client with a token."""
-        row = next(one for one in self.accounts.everybody() if one["name"] == name)
-        person = replace(self.accounts.log_in(name, PASSWORD), id=row["id"])
+        row = next(one for one in self.accounts.all_accounts() if one["name"] == name)
+        user = replace(self.accounts.log_in(name, PASSWORD), id=row["id"])
         client = TestClient(self.app, base_url=BASE, raise_server_exceptions=False)
-        client.headers["Authorization"] = f"Bearer {self.accounts.make_token(person, 'test')}"
+        client.headers["Authorization"] = f"Bearer {self.accounts.make_token(user, 'test')}"
         return client
 
 
@@ -108,7 +108,7 @@ def opened_world(folder, **changes):
     """A world from start to stop: ada is admin, ben and eva are annotators."""
     with running(folder, **changes) as service:
         app = create_app(service, stop_service=False)
-        accounts = app.state.door.accounts
+        accounts = app.state.context.accounts
         for name, role in (("ada", "admin"), ("ben", "annotator"), ("eva", "annotator")):
             accounts.create(name, PASSWORD, role)
         yield World(service, app, accounts)
@@ -118,8 +118,8 @@ def opened_world(folder, **changes):
 def quick_passwords():
     """The cheapest argon2 there is: these passwords protect nothing."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("softspread.web.accounts.ARGON2_TIMES", 1)
-        patch.setattr("softspread.web.accounts.ARGON2_KIBIBYTES", 8)
+        patch.setattr("softspread.web.log.accounts.ARGON2_TIMES", 1)
+        patch.setattr("softspread.web.log.accounts.ARGON2_KIBIBYTES", 8)
         yield
 
 
@@ -146,7 +146,7 @@ def service(tmp_path):
 
 # ------------------------------------------------------------------------------------------------- PostgreSQL
 class PostgresServer:
-    """A server in a temporary folder, run by somebody without privileges."""
+    """A server in a temporary folder, run by someone without privileges."""
 
     def __init__(self, programs, folder):
         self.programs, self.folder = Path(programs), Path(folder)

@@ -1,4 +1,4 @@
-"""A person at the page: Debian's chromium driven by playwright."""
+"""A user at the page: Debian's chromium driven by playwright."""
 
 import shutil
 import threading
@@ -8,19 +8,18 @@ import numpy as np
 import pytest
 import uvicorn
 
-from softspread.web.app import create_app, first_link
-from softspread.web.items import ArrayItems, FileItems
-
-from .conftest import (
+from softspread.web.http.app import create_app, first_link
+from softspread.web.project.items import ArrayItems, FileItems
+from web.conftest import (
     CLASSES,
     N_ITEMS,
     PASSWORD,
     item_names,
     opened_world,
     running,
-    settle,
     three_clusters,
     vote,
+    wait_until_applied,
 )
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
@@ -242,15 +241,15 @@ def test_two_people_at_once_never_share_an_item(team, visit):
     """Both vote in turn; no item has two votes while others have none."""
     world, base = team
     people = [visit(base), visit(base)]
-    for person, name in zip(people, ("ben", "eva"), strict=True):
-        person.sign_in(name)
-        person.go("/vote")
+    for user, name in zip(people, ("ben", "eva"), strict=True):
+        user.sign_in(name)
+        user.go("/vote")
     for _ in range(6):
-        for person in people:
-            person.ready()
-            person.page.keyboard.press("1")
-    for person in people:
-        person.saved()
+        for user in people:
+            user.ready()
+            user.page.keyboard.press("1")
+    for user in people:
+        user.saved()
     items = [entry.item for entry in world.service.store.entries()]
     assert len(items) == len(set(items)) == 12
     assert {entry.annotator for entry in world.service.store.entries()} == {"ben", "eva"}
@@ -350,7 +349,7 @@ def test_nasty_texts_and_names_run_nothing(tmp_path, visit):
         assert page.inner_text("#text") == nasty
         page.keyboard.press("1")
         me.saved()
-        settle(service)
+        wait_until_applied(service)
         page = me.go("/dashboard")
         page.wait_for_selector("#least-known button")
         page.click("#least-known button")

@@ -16,9 +16,8 @@ from typer.testing import CliRunner
 
 from softspread.errors import SoftspreadError
 from softspread.web.command import Wishes, add_commands, open_service
-
-from .conftest import CLASSES, three_clusters
-from .test_items import png
+from web.conftest import CLASSES, three_clusters
+from web.project.test_items import png
 
 
 def guard(command):

@@ -17,22 +17,21 @@ import pytest
 import sqlalchemy as sa
 
 from softspread.errors import StoreError
-from softspread.web import models
-from softspread.web.store import Entry, Store
-
-from .conftest import CLASSES, N_ITEMS, opened_world, running, settle, vote
-from .test_service import batch, live
+from softspread.web.log import models
+from softspread.web.log.store import Entry, Store
+from web.conftest import CLASSES, N_ITEMS, opened_world, running, vote, wait_until_applied
+from web.project.test_service import batch, live
 
 SERVER = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import uvicorn
 from web.conftest import make_service
-from softspread.web.app import create_app
+from softspread.web.http.app import create_app
 service = make_service(sys.argv[2], overlap=1000)
 service.start()
 app = create_app(service)
-accounts = app.state.door.accounts
+accounts = app.state.context.accounts
 config = uvicorn.Config(app, port=0, log_level="error")
 socket = config.bind_socket()
 socket.listen(100)
@@ -97,7 +96,7 @@ def test_votes_wait_while_the_database_is_away(tmp_path, postgres):
             postgres.start()
         statuses = [vote(service, "ann", "item-001", "bee", "k1").status for _ in range(2)]
         assert statuses == ["accepted", "repeated"]
-        settle(service)
+        wait_until_applied(service)
         assert service.counts()["votes"] == 2
         np.testing.assert_allclose(live(service), batch(service), atol=1e-5)
 
@@ -128,7 +127,7 @@ def test_a_commit_whose_answer_was_lost_counts_once(tmp_path):
         assert vote(service, "bob", "item-004", "cat", "k1").id == 2
         assert vote(service, "ann", "item-003", "bee", "k0").status == "repeated"
         assert vote(service, "ann", "item-003", "ant", "k2").status == "refused"
-        settle(service)
+        wait_until_applied(service)
         assert service.counts()["votes"] == 2
         np.testing.assert_allclose(live(service), batch(service), atol=1e-5)
 
@@ -140,7 +139,7 @@ def test_an_undo_whose_answer_was_lost_is_learned_too(tmp_path):
         with answer_lost_after_commit(service.store), pytest.raises(StoreError):
             service.submit([service.undo("ann", "k0", "u0")]).result(10)
         assert vote(service, "ann", "item-003", "cat", "k1").status == "accepted"
-        settle(service)
+        wait_until_applied(service)
         assert service.counts()["votes"] == 1
         np.testing.assert_allclose(live(service), batch(service), atol=1e-5)
 
@@ -171,7 +170,7 @@ def test_a_full_disk_refuses_votes_and_goes_on_when_there_is_room(tmp_path):
         full[0] = False
         assert cast(0).status_code == 201
         assert world.service.counts()["votes"] == N_ITEMS
-        settle(world.service)
+        wait_until_applied(world.service)
         np.testing.assert_allclose(live(world.service), batch(world.service), atol=1e-5)
 
 
@@ -182,9 +181,9 @@ def test_a_snapshot_that_cannot_be_written_is_no_harm(tmp_path, monkeypatch):
         raise StoreError("no space left")
 
     with running(tmp_path, auth=False) as service:
-        monkeypatch.setattr("softspread.web.state.write_archive", fail)
+        monkeypatch.setattr("softspread.web.project.live_state.write_archive", fail)
         vote(service, "ann", "item-000", "ant", "k0")
-        settle(service)
+        wait_until_applied(service)
         before = live(service)
     monkeypatch.undo()
     with running(tmp_path, auth=False) as service:
@@ -198,7 +197,7 @@ def test_a_live_update_that_fails_is_repaired(tmp_path, monkeypatch):
         state = service.state._state
         monkeypatch.setattr(state, "add", lambda new, share: (_ for _ in ()).throw(MemoryError))
         vote(service, "ann", "item-000", "ant", "k0")
-        settle(service)
+        wait_until_applied(service)
         monkeypatch.undo()
         service.state.refined_copy()
         np.testing.assert_allclose(live(service), batch(service), atol=1e-5)
@@ -224,7 +223,7 @@ def test_refinements_beside_new_votes_lose_none(tmp_path):
             for operation in operations:
                 service.submit([operation])
         service.submit([]).result(30)
-        settle(service)
+        wait_until_applied(service)
         stop.set()
         for thread in threads:
             thread.join()

@@ -11,7 +11,7 @@ import typer
 from softspread.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from softspread.web.service import Service
+    from softspread.web.project.service import Service
 
 Guarded = Callable[[Callable[..., None]], Callable[..., None]]
 DEMO_CLASSES = tuple("0123456789")
@@ -120,8 +120,8 @@ def add_commands(app: typer.Typer, guard: Guarded) -> None:
 def run(wishes: Wishes) -> None:
     """Start, serve until interrupted, stop."""
     _check_extra()
-    from softspread.web.app import create_app, first_link
-    from softspread.web.server import run_server
+    from softspread.web.http.app import create_app, first_link
+    from softspread.web.http.server import run_server
 
     service = open_service(wishes)
     service.start()
@@ -155,9 +155,9 @@ def open_service(wishes: Wishes) -> "Service":
     _check_extra()
     from softspread.io.embeddings import read_embeddings
     from softspread.io.matching import read_classes
-    from softspread.web.items import read_items
-    from softspread.web.service import Service
-    from softspread.web.settings import Settings
+    from softspread.web.project.items import read_items
+    from softspread.web.project.service import Service
+    from softspread.web.project.settings import Settings
 
     if wishes.demo:
         return demo_service(wishes.settings)
@@ -179,10 +179,10 @@ def demo_service(settings: dict[str, Any]) -> "Service":
     from sklearn.datasets import load_digits
 
     from softspread.datasets.synthetic import DIGITS_DIMENSION, LARGEST_GREY
-    from softspread.web.items import ArrayItems
-    from softspread.web.layout import principal_components
-    from softspread.web.service import Service
-    from softspread.web.settings import Settings
+    from softspread.web.project.item_map import principal_components
+    from softspread.web.project.items import ArrayItems
+    from softspread.web.project.service import Service
+    from softspread.web.project.settings import Settings
 
     pixels = load_digits().data / LARGEST_GREY
     items = ArrayItems([f"digit-{row:04d}" for row in range(len(pixels))], pixels.reshape(-1, 8, 8))

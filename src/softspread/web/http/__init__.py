@@ -1,0 +1,1 @@
+"""The server: routes, pages, sign-in and limits. The only place that speaks HTTP."""

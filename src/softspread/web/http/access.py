@@ -1,0 +1,137 @@
+"""From a request to a user: cookie, token, or this machine; and the checks against forged requests."""
+
+import base64
+import binascii
+import secrets
+from typing import Annotated, Any
+
+from fastapi import Depends, HTTPException, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.security import APIKeyCookie, HTTPBearer
+
+from softspread.web.http.token_bucket import TokenBucket
+from softspread.web.log.accounts import ADMIN, Accounts, User, same
+from softspread.web.project.service import Service
+
+SESSION_COOKIE = "softspread_session"
+FORM_COOKIE = "softspread_form"  # of the forms before there is a session
+CSRF_HEADER = "x-csrf-token"
+LOCAL_NAME = "local"
+SAFE = ("GET", "HEAD", "OPTIONS")
+VOTES_PER_SECOND, VOTES_AT_ONCE = 30.0, 300.0  # by user; a queue that was offline arrives at once
+REQUESTS_PER_SECOND, REQUESTS_AT_ONCE = 60.0, 400.0  # by user
+LOGINS_PER_SECOND, LOGINS_AT_ONCE = 1 / 20, 10.0  # by address, and by name
+_bearer = HTTPBearer(auto_error=False, description="A token from the People page")
+_cookie = APIKeyCookie(
+    name=SESSION_COOKIE, auto_error=False, description="The session of a signed-in browser"
+)
+
+
+class AppContext:
+    """What the routes share: the service, the accounts, the limits."""
+
+    def __init__(self, service: Service, accounts: Accounts | None) -> None:
+        self.service = service
+        self.accounts = accounts  # None: no accounts, this machine only
+        self.local = User(0, LOCAL_NAME, ADMIN, "local", secrets.token_urlsafe(32))
+        self.votes = TokenBucket(VOTES_PER_SECOND, VOTES_AT_ONCE)
+        self.requests = TokenBucket(REQUESTS_PER_SECOND, REQUESTS_AT_ONCE)
+        self.logins = TokenBucket(LOGINS_PER_SECOND, LOGINS_AT_ONCE)
+
+    async def authenticate(self, request: Request) -> User | None:
+        """Who sent the request, or None; asks the database only about those not seen just now."""
+        if self.accounts is None:
+            return self.local
+        word, via = bearer_token(request.headers.get("authorization", "")), "token"
+        if word is None:
+            word, via = request.cookies.get(SESSION_COOKIE, ""), "session"
+        if not word:
+            return None
+        return self.accounts.recently_seen(word, via) or await run_in_threadpool(
+            self.accounts.authenticate, word, via
+        )
+
+    def note(self, request: Request, who: str, action: str, detail: str = "") -> None:
+        """Write into the audit log."""
+        if self.accounts is not None:
+            self.accounts.note(who, action, detail, address_of(request))
+
+
+def bearer_token(header: str) -> str | None:
+    """The token of an Authorization header: Bearer, Token (as Label Studio sends), or the password of
+    Basic.
+    """
+    scheme, _, rest = header.partition(" ")
+    if scheme.lower() in ("bearer", "token"):
+        return rest.strip()
+    if scheme.lower() == "basic":
+        try:
+            return base64.b64decode(rest, validate=True).decode().partition(":")[2]
+        except (binascii.Error, UnicodeDecodeError):
+            return ""
+    return None if not header else ""
+
+
+def address_of(request: Request) -> str:
+    """Where a request came from."""
+    return request.client.host if request.client else ""
+
+
+def context_of(request: Request) -> AppContext:
+    """The context of this app."""
+    context: AppContext = request.app.state.context
+    return context
+
+
+def check_origin(request: Request) -> None:
+    """Refuse requests that another site's page sends with this browser's cookies."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None and site not in ("same-origin", "none"):
+        raise HTTPException(403, "this request came from another site")
+    origin = request.headers.get("origin")
+    if origin is not None and origin.partition("://")[2] != request.headers.get("host", ""):
+        raise HTTPException(403, "this request came from another site")
+
+
+def check_csrf(request: Request, user: User) -> None:
+    """A page must repeat the word it was given; a token needs none, as browsers never send it by
+    themselves.
+    """
+    if request.method in SAFE or user.via == "token":
+        return
+    check_origin(request)
+    if not same(request.headers.get(CSRF_HEADER, ""), user.csrf):
+        raise HTTPException(403, "the page is out of date; reload it and try again")
+
+
+async def current_user(
+    request: Request,
+    _token: Annotated[Any, Depends(_bearer)] = None,
+    _session: Annotated[Any, Depends(_cookie)] = None,
+) -> User:
+    """Dependency: the user who sent the request, or 401."""
+    context = context_of(request)
+    user = await context.authenticate(request)
+    if user is None:
+        raise HTTPException(401, "sign in first, or send a token", headers={"WWW-Authenticate": "Bearer"})
+    check_csrf(request, user)
+    if not context.requests.allows(user.name):
+        raise HTTPException(429, "too many requests; wait a second", headers={"Retry-After": "1"})
+    return user
+
+
+async def admin_user(user: Annotated[User, Depends(current_user)]) -> User:
+    """Dependency: the user if they are an admin, or 403."""
+    if not user.is_admin:
+        raise HTTPException(403, "only admins may see this")
+    return user
+
+
+async def get_context(request: Request) -> AppContext:
+    """Dependency: the context of this app."""
+    return context_of(request)
+
+
+CurrentUser = Annotated[User, Depends(current_user)]
+AdminUser = Annotated[User, Depends(admin_user)]
+Context = Annotated[AppContext, Depends(get_context)]

@@ -1,0 +1,104 @@
+"""What every request passes first: checks of host and size, security headers.
+
+request -> host (without accounts: this machine only) -> size of the body -> app -> headers that keep a page
+to itself
+"""
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LARGEST_BODY = 2**20  # bytes; a hundred votes are 20 kB
+# Of an empty style element: plotly makes one and adds its rules by script, which the policy allows.
+EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+SECURITY_HEADERS = {
+    "content-security-policy": (
+        f"default-src 'none'; script-src 'self'; style-src 'self' {EMPTY_STYLE}; img-src 'self' data: blob:; "
+        "connect-src 'self'; font-src 'self'; form-action 'self'; frame-ancestors 'none'; "
+        "base-uri 'none'; object-src 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+_HEADERS = [(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
+
+
+class SecurityMiddleware:
+    """ASGI middleware: refuses foreign hosts and large bodies, adds the security headers."""
+
+    def __init__(self, app: ASGIApp, hosts: Iterable[str] | None = None, largest: int = LARGEST_BODY) -> None:
+        self._app, self._hosts, self._largest = app, None if hosts is None else frozenset(hosts), largest
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = dict(scope["headers"])
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                present = {name for name, _ in message.get("headers", [])}
+                message["headers"] = [
+                    *message.get("headers", []),
+                    *[pair for pair in _HEADERS if pair[0] not in present],
+                ]
+            await send(message)
+
+        if self._hosts is not None and _host_of(headers) not in self._hosts:
+            # A page elsewhere that points its own name at this machine must not reach an open server.
+            await _refuse(send_guarded, 421, "this server answers only by the name of this machine")
+            return
+        if (
+            headers.get(b"content-length", b"0").isdigit()
+            and int(headers.get(b"content-length", b"0")) > self._largest
+        ):
+            await _refuse(send_guarded, 413, f"a request may hold at most {self._largest} bytes")
+            return
+        received = 0
+
+        async def receive_counted() -> Message:
+            nonlocal received
+            message = await receive()
+            if message["type"] == "http.request":
+                received += len(message.get("body", b""))
+                if received > self._largest:
+                    raise TooLargeError
+            return message
+
+        async def send_if_small(message: Message) -> None:
+            if received <= self._largest:  # else whatever the app makes of the cut body is not sent
+                await send_guarded(message)
+
+        with suppress(TooLargeError):
+            await self._app(scope, receive_counted, send_if_small)
+        if received > self._largest:
+            await _refuse(send_guarded, 413, f"a request may hold at most {self._largest} bytes")
+
+
+class TooLargeError(Exception):
+    """The body grew past the limit while it was read."""
+
+
+def _host_of(headers: dict[bytes, bytes]) -> str:
+    host = headers.get(b"host", b"").decode("latin-1").lower()
+    if host.startswith("["):
+        return host.split("]")[0] + "]"
+    return host.split(":")[0]
+
+
+async def _refuse(send: Callable[[Any], Any], status: int, detail: str) -> None:
+    body = b'{"detail": "' + detail.encode() + b'"}'
+    await send(
+        {
+            "type": "http.response.start",
+            "status": status,
+            "headers": [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())],
+        }
+    )
+    await send({"type": "http.response.body", "body": body})

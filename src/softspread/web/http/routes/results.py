@@ -1,0 +1,167 @@
+"""Looking: soft labels, intervals, why, next questions, the dashboard's data, its map and its events,
+exports.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from fastapi import APIRouter, HTTPException, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from softspread.queries.registry import STRATEGIES
+from softspread.web.http import schemas
+from softspread.web.http.access import AdminUser, AppContext, Context
+from softspread.web.http.routes import USUAL, problems
+from softspread.web.http.routes.voting import LARGEST_ROW, Row
+from softspread.web.project import exports
+from softspread.web.project.analyst import LEVEL
+
+router = APIRouter(prefix="/api/v1", tags=["results"], responses=USUAL)
+SHORTEST_EVENT_PAUSE = 0.5  # seconds between two events
+HEARTBEAT_SECONDS = 15.0  # keeps proxies from closing a quiet stream
+MOST_STREAMS = 200
+NO_CACHE = {"Cache-Control": "no-store"}
+
+
+@router.get("/soft-labels", responses=problems(404))
+def soft_labels(
+    user: AdminUser,
+    context: Context,
+    items: Annotated[list[str] | None, Query(max_length=schemas.MOST_ROWS)] = None,
+    offset: Annotated[int, Query(ge=0, le=LARGEST_ROW)] = 0,
+    limit: Annotated[int, Query(ge=1, le=schemas.MOST_ROWS)] = 100,
+    confidence_level: Annotated[float, Query(gt=0, lt=1)] = LEVEL,
+) -> schemas.SoftLabelsOut:
+    """Soft labels and intervals: of the items named, else of a page of all items."""
+    service = context.service
+    if items:
+        rows = [service.items.row_of(item) for item in items]
+        if None in rows:
+            raise HTTPException(404, f"there is no item {items[rows.index(None)]!r}")
+        chosen = np.array(rows, dtype=np.int64)
+    else:
+        chosen = np.arange(
+            min(offset, len(service.items)), min(offset + limit, len(service.items)), dtype=np.int64
+        )
+    return schemas.SoftLabelsOut(
+        classes=service.classes,
+        confidence_level=confidence_level,
+        refined=service.state.refined,
+        items=[schemas.SoftLabelOut(**label) for label in service.soft_labels(chosen, confidence_level)],
+    )
+
+
+@router.get("/items/{row}/why", responses=problems(404))
+def why(
+    row: Row, user: AdminUser, context: Context, top: Annotated[int, Query(ge=1, le=100)] = 10
+) -> schemas.WhyOut:
+    """The soft label of an item and the votes behind it, heaviest first."""
+    service = context.service
+    if row >= len(service.items):
+        raise HTTPException(404, f"there is no item in row {row}")
+    return schemas.WhyOut(
+        label=schemas.SoftLabelOut(**service.soft_labels(np.array([row]))[0]),
+        card=schemas.CardOut(**service.cards([row])[0]),
+        votes=[schemas.ReasonOut(**reason) for reason in service.why(row, top)],
+    )
+
+
+@router.get("/queries")
+def queries(
+    user: AdminUser,
+    context: Context,
+    count: Annotated[int, Query(ge=1, le=100)] = 10,
+    strategy: Annotated[str | None, Query(json_schema_extra={"enum": [*STRATEGIES.names()]})] = None,
+) -> schemas.ItemsOut:
+    """Which items to vote on next; nobody is given them."""
+    rows = context.service.queue.peek(count, strategy)
+    cards = [schemas.CardOut(**card) for card in context.service.cards([int(row) for row in rows])]
+    return schemas.ItemsOut(total=len(cards), items=cards)
+
+
+@router.get("/dashboard")
+def dashboard(user: AdminUser, context: Context) -> dict[str, Any]:
+    """Everything the dashboard shows but the map."""
+    return context.service.dashboard()
+
+
+@router.get(
+    "/map/places", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}}
+)
+def map_places(user: AdminUser, context: Context) -> Response:
+    """Rows (uint32) and places (float32 pairs) of the items on the map; empty while it is being drawn."""
+    return Response(context.service.map_places(), media_type="application/octet-stream", headers=NO_CACHE)
+
+
+@router.get(
+    "/map/values", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}}
+)
+def map_values(user: AdminUser, context: Context) -> Response:
+    """Evidence and uncertainty (float32), then class (uint16), in the order of the places."""
+    return Response(context.service.map_values(), media_type="application/octet-stream", headers=NO_CACHE)
+
+
+@router.get(
+    "/events", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}}
+)
+async def events(request: Request, user: AdminUser, context: Context) -> StreamingResponse:
+    """Server-sent events: the numbers on top of the dashboard, at most twice a second."""
+    if request.app.state.streams >= MOST_STREAMS:
+        raise HTTPException(503, "too many dashboards are open", headers={"Retry-After": "10"})
+    stream = _stream(request, context)
+    return StreamingResponse(stream, media_type="text/event-stream", headers=NO_CACHE)
+
+
+async def _stream(request: Request, context: AppContext) -> AsyncIterator[str]:
+    service, loop, changed = context.service, asyncio.get_running_loop(), asyncio.Event()
+
+    def wake() -> None:
+        loop.call_soon_threadsafe(changed.set)
+
+    stop = service.listen(wake)
+    request.app.state.streams += 1
+    try:
+        while not request.app.state.stopping:
+            data = {"version": service.version, "counts": service.counts(), "map": service.map is not None}
+            yield f"event: counts\ndata: {json.dumps(data)}\n\n"
+            await asyncio.sleep(SHORTEST_EVENT_PAUSE)
+            try:
+                await asyncio.wait_for(changed.wait(), HEARTBEAT_SECONDS)
+            except TimeoutError:
+                yield ": still here\n\n"
+            changed.clear()
+    finally:
+        request.app.state.streams -= 1
+        stop()
+
+
+@router.get(
+    "/export/{name}", response_class=StreamingResponse, responses={200: {"content": exports.CONTENTS}}
+)
+def export(
+    name: Literal[
+        "soft_labels.csv",
+        "soft_labels.tsv",
+        "soft_labels.parquet",
+        "soft_labels.jsonl",
+        "soft_labels.json",
+        "votes.csv",
+        "votes.jsonl",
+        "votes.parquet",
+        "log.csv",
+        "log.jsonl",
+        "log.parquet",
+    ],
+    request: Request,
+    user: AdminUser,
+    context: Context,
+) -> StreamingResponse:
+    """Soft labels of all items (.json: Label Studio's form), votes that stand, or the whole vote log."""
+    context.note(request, user.name, "export", name)
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', **NO_CACHE}
+    return StreamingResponse(
+        exports.stream(context.service, name), media_type=exports.media_type(name), headers=headers
+    )

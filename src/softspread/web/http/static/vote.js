@@ -1,0 +1,254 @@
+// The vote page: one key, one vote, and the next item is already there.
+
+import { $, ask, config, make, newKey, percent, showLine } from "./shared.js";
+import { Outbox } from "./outbox.js";
+
+const AHEAD = 8; // items at hand, pictures loaded
+const MOST_SENT = 50; // operations in one request
+const FIRST_PAUSE = 1000, LONGEST_PAUSE = 15000; // milliseconds between attempts without a connection
+const REMEMBERED = 50; // steps that undo can go back
+const SMALL = 500, TINY = 100; // pictures with fewer pixels on a side are enlarged, the tiny ones without blur
+
+const outbox = new Outbox(`${config.project}:${config.user}`);
+let ahead = []; // cards; the first one is on the stage
+let steps = outbox.recall("steps", []); // {key, kind, card, label}
+let voted = 0;
+let unsure = false;
+let chosenBefore = null; // label of a vote just taken back
+let sending = false, again = false, pause = FIRST_PAUSE, timer = 0;
+let finished = false, locked = false;
+let refused = ""; // why the last operation was not counted, until the next one
+const pictures = new Map(); // row -> Image, kept so that the browser keeps the bytes
+
+// ---------------------------------------------------------------------------------------------------------- the page
+const buttons = config.classes.map(({ name, key }) => {
+  const hint = make("span", { class: "hint", "aria-hidden": "true", hidden: true });
+  const hintText = make("span", { class: "hint-text", hidden: true });
+  const button = make("button", { class: "class", type: "button", onclick: () => vote(name) },
+    ...(key ? [make("kbd", { "aria-hidden": "true" }, key)] : []), make("span", { class: "name" }, name), hintText, hint);
+  if (key) button.setAttribute("aria-keyshortcuts", key);
+  $("classes").append(button);
+  return { name, button, hint, hintText };
+});
+$("classes").classList.toggle("few", config.classes.every(({ name }) => name.length <= 8));
+
+function pictureOf(card) {
+  if (!card.picture) return null;
+  if (!pictures.has(card.row)) {
+    const image = new Image();
+    image.src = `/api/v1/items/${card.row}/picture`;
+    pictures.set(card.row, image);
+    if (pictures.size > 4 * AHEAD) pictures.delete(pictures.keys().next().value);
+  }
+  return pictures.get(card.row);
+}
+
+function show() {
+  const card = ahead[0];
+  const waiting = $("waiting");
+  $("figure").hidden = !card;
+  waiting.hidden = Boolean(card);
+  for (const { button } of buttons) button.disabled = !card;
+  $("skip").disabled = !card;
+  $("undo").disabled = steps.length === 0;
+  $("progress").textContent = `${voted} ${voted === 1 ? "vote" : "votes"}`;
+  setUnsure(unsure);
+  if (!card) {
+    waiting.textContent = finished
+      ? "That was all for now. Thank you! New items appear here when there are any."
+      : locked ? "You are signed out. Reload the page to sign in; your votes are kept."
+      : navigator.onLine ? "Looking for the next item…" : "No connection. Your votes are kept and sent later.";
+    return;
+  }
+  const image = pictureOf(card), shown = $("picture");
+  shown.hidden = !image;
+  if (image) {
+    shown.src = image.src;
+    shown.alt = card.text ? "" : `Item ${card.item}`;
+  }
+  $("text").hidden = card.text === null;
+  $("text").textContent = card.text ?? "";
+  $("caption").textContent = card.item;
+  for (const [place, { name, button, hint, hintText }] of buttons.entries()) {
+    const share = card.hint?.[place];
+    hint.hidden = hintText.hidden = share === undefined || share === null;
+    if (!hint.hidden) {
+      hint.style.width = percent(share, 1).replace(" ", "");
+      hintText.textContent = percent(share);
+    }
+    button.classList.toggle("before", name === chosenBefore);
+  }
+  $("note").hidden = chosenBefore === null;
+  $("note").textContent = chosenBefore === null ? "" : `You took back “${chosenBefore}”. Vote again, or skip.`;
+  for (const next of ahead.slice(1)) pictureOf(next);
+}
+
+$("picture").addEventListener("load", ({ target }) => {
+  const side = Math.max(target.naturalWidth, target.naturalHeight);
+  target.classList.toggle("small", side < SMALL);
+  target.classList.toggle("tiny", side < TINY);
+});
+$("picture").addEventListener("error", ({ target }) => { target.hidden = true; });
+
+const say = (text) => { $("said").textContent = text; };
+
+function setUnsure(value) {
+  unsure = value;
+  $("unsure").setAttribute("aria-pressed", String(value));
+}
+
+// ------------------------------------------------------------------------------------------------------- what one does
+function remember(step) {
+  steps = [...steps, step].slice(-REMEMBERED);
+  outbox.keep("steps", steps);
+}
+
+function advance() {
+  ahead.shift();
+  chosenBefore = null;
+  show();
+  $("item").scrollTop = 0;
+  send();
+}
+
+function vote(label) {
+  const card = ahead[0];
+  if (!card) return;
+  const key = newKey();
+  outbox.add({ kind: "vote", key, item: card.item, label, unsure });
+  remember({ kind: "vote", key, card: { ...card, hint: undefined }, label });
+  voted += 1;
+  flash(label);
+  say(`${unsure ? "Unsure vote" : "Voted"} ${label}. ${ahead.length > 1 ? "Next item." : ""}`);
+  setUnsure(false);
+  advance();
+}
+
+function flash(label) {
+  const { button } = buttons.find(({ name }) => name === label);
+  button.classList.add("chosen");
+  setTimeout(() => button.classList.remove("chosen"), 160);
+}
+
+function skip() {
+  const card = ahead[0];
+  if (!card) return;
+  const key = newKey();
+  outbox.add({ kind: "skip", key, item: card.item });
+  remember({ kind: "skip", key, card: { ...card, hint: undefined } });
+  say("Skipped. Next item.");
+  advance();
+}
+
+function undo() {
+  const step = steps.at(-1);
+  if (!step) return;
+  steps = steps.slice(0, -1);
+  outbox.keep("steps", steps);
+  if (step.kind === "vote") {
+    outbox.add({ kind: "undo", key: newKey(), vote: step.key });
+    voted = Math.max(0, voted - 1);
+    say(`Took back ${step.label}.`);
+  } else {
+    say("Back to the skipped item.");
+  }
+  chosenBefore = step.kind === "vote" ? step.label : null;
+  finished = false;
+  ahead = [step.card, ...ahead.filter((card) => card.item !== step.card.item)];
+  show();
+  send();
+}
+
+// ---------------------------------------------------------------------------------------------------------- the line
+/** Send what waits and fetch what is missing; one request at a time. */
+async function send() {
+  clearTimeout(timer);
+  if (sending) { again = true; return; }
+  sending = true;
+  try {
+    do {
+      again = false;
+      const waiting = outbox.waiting().slice(0, MOST_SENT);
+      const answer = await ask("POST", "/api/v1/sync", {
+        operations: waiting.map(([, operation]) => operation), wanted: AHEAD, holding: ahead.slice(0, AHEAD).map((card) => card.item),
+      });
+      waiting.forEach(([name], place) => { outbox.remove(name); noteRefusal(answer.outcomes[place], waiting[place][1]); });
+      take(answer);
+      pause = FIRST_PAUSE;
+      again ||= outbox.waiting().length > 0;
+    } while (again);
+    showLine(refused ? "off" : "on", refused ? `not counted: ${refused}` : "saved");
+    refused = "";
+    timer = setTimeout(send, finished ? LONGEST_PAUSE : 1000 * Math.min(45, config.lease / 3)); // keeps the items ours
+  } catch (error) {
+    trouble(error);
+  } finally {
+    sending = false;
+  }
+}
+
+function noteRefusal(outcome, operation) {
+  if (outcome.status === "refused" && operation.kind !== "skip") refused = outcome.reason;
+}
+
+function take(answer) {
+  const before = ahead[0]?.item;
+  const left = new Set(outbox.waiting().filter(([, one]) => one.item).map(([, one]) => one.item));
+  const mine = new Set(ahead.map((card) => card.item));
+  ahead = [...ahead, ...answer.items.filter((card) => !mine.has(card.item) && !left.has(card.item))];
+  const hints = new Map(answer.items.map((card) => [card.item, card.hint]));
+  for (const card of ahead) if (hints.has(card.item)) card.hint = hints.get(card.item);
+  const open = outbox.waiting();
+  voted = answer.progress.voted + open.filter(([, one]) => one.kind === "vote").length - open.filter(([, one]) => one.kind === "undo").length;
+  finished = ahead.length === 0 && answer.items.length === 0;
+  locked = false;
+  if (ahead[0]?.item !== before || !before || ahead[0]?.hint) show();
+  else $("progress").textContent = `${voted} ${voted === 1 ? "vote" : "votes"}`;
+  for (const card of ahead) pictureOf(card);
+}
+
+function trouble(error) {
+  const waiting = outbox.waiting().length;
+  const kept = waiting ? `${waiting} ${waiting === 1 ? "vote" : "votes"} waiting` : "no connection";
+  if (error.status === 401 || error.status === 403) {
+    locked = true;
+    showLine("off", `signed out, ${waiting} waiting: reload`);
+    show();
+    return;
+  }
+  showLine("off", error.status === 422 || error.status === 400 ? `not sent: ${error.message}` : kept);
+  timer = setTimeout(send, pause);
+  pause = Math.min(LONGEST_PAUSE, 2 * pause);
+  if (!ahead.length) show();
+}
+
+// ------------------------------------------------------------------------------------------------------------- keys
+const byKey = new Map(config.classes.filter(({ key }) => key).map(({ name, key }) => [key, name]));
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  const dialog = $("help-dialog");
+  if (dialog.open) return;
+  const key = event.key.toLowerCase();
+  if (event.repeat && key !== "z") return; // a key held down is one vote
+  if (key === " " || key === "enter") {
+    if (event.target.closest("button, a, input, dialog") && (key === "enter" || event.target.closest("#classes, .actions, header"))) return;
+    if (key === " ") { event.preventDefault(); skip(); }
+    return;
+  }
+  if (key === "z") undo();
+  else if (key === "u") setUnsure(!unsure);
+  else if (key === "?") dialog.showModal();
+  else if (byKey.has(key)) vote(byKey.get(key));
+  else return;
+  event.preventDefault();
+});
+for (const [id, act] of [["undo", undo], ["skip", skip], ["unsure", () => setUnsure(!unsure)], ["help", () => $("help-dialog").showModal()]]) {
+  // A mouse click must not leave the focus on a button: the next Space would press it again.
+  $(id).addEventListener("click", (event) => { act(); if (event.detail > 0) event.currentTarget.blur(); });
+}
+$("classes").addEventListener("click", (event) => { if (event.detail > 0) document.activeElement?.blur(); });
+addEventListener("online", () => { pause = FIRST_PAUSE; send(); });
+addEventListener("offline", () => showLine("off", "no connection"));
+document.addEventListener("visibilitychange", () => { if (!document.hidden) send(); });
+show();
+send();

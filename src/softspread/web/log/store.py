@@ -1,0 +1,281 @@
+"""The database: tables, one server at a time, the log in bulk and in small groups.
+
+    SQLite (WAL, every commit on the disk before it is acknowledged) or PostgreSQL  <->  rows of `models.log`
+
+Nothing here knows about graphs or pages.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
+
+from softspread.errors import InputError, MissingExtraError, StoreError
+from softspread.web.log import models
+
+BUSY_MILLISECONDS = 5_000  # SQLite waits so long for a reader that holds the file
+ROWS_AT_ONCE = 64  # rows of one statement: older SQLite takes at most 999 values
+LOG_BLOCK = 50_000  # rows of the log read at once: about 10 MB
+SERVER_LOCK = 7_302_517_164_411_990_017  # any fixed number: PostgreSQL's advisory lock of the one server
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of the log."""
+
+    id: int
+    kind: int
+    key: str
+    annotator: str
+    item: str
+    label: str | None
+    weight: float
+    undoes: int | None
+    created_at: float
+    origin: str
+
+
+_FIELDS = attrgetter(*Entry.__slots__)
+
+
+class DuplicateEntryError(StoreError):
+    """The log holds an entry with this key, or an undo of this vote."""
+
+
+class Store:
+    """One database. Reads may come from any thread; the log is written by one thread only."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.engine = _open_engine(url)
+        self.is_sqlite = self.engine.dialect.name == "sqlite"
+        compiled = sa.insert(models.log).compile(dialect=self.engine.dialect)
+        self._insert, self._by_place = str(compiled), bool(compiled.positional)
+        driver: Any = self.engine.dialect.dbapi
+        self._driver_error: type[Exception] = driver.Error
+        self._lock: Any = None
+
+    def start(self) -> None:
+        """Take the database for this process and bring its tables up to date."""
+        try:
+            self._take_lock()
+            self._migrate()
+        except SQLAlchemyError as error:
+            self.close()
+            raise StoreError(f"cannot use the database {self.shown_url}: {_first_line(error)}") from error
+        except StoreError:
+            self.close()
+            raise
+
+    @property
+    def shown_url(self) -> str:
+        """The address without its password."""
+        return self.engine.url.render_as_string(hide_password=True)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if self._lock is not None:
+            with suppress(SQLAlchemyError, OSError):
+                self._lock.close()
+            self._lock = None
+        self.engine.dispose()
+
+    def _take_lock(self) -> None:
+        """Two servers on one log would hand out the same numbers: the second one is refused."""
+        taken = f"another softspread serve already uses {self.shown_url}; stop it, or give this one its own "
+        "--data-dir."
+        if self.is_sqlite:
+            import fcntl
+
+            database = Path(str(self.engine.url.database))
+            database.parent.mkdir(parents=True, exist_ok=True)
+            self._lock = Path(f"{database}.lock").open("w")  # noqa: SIM115 - held as long as the server lives
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise StoreError(taken) from error
+        else:
+            self._lock = self.engine.connect()
+            held = self._lock.execute(sa.text(f"select pg_try_advisory_lock({SERVER_LOCK})")).scalar()
+            self._lock.commit()
+            if not held:
+                raise StoreError(taken)
+
+    def _migrate(self) -> None:
+        from alembic.operations import Operations
+        from alembic.runtime.migration import MigrationContext
+        from alembic.script import ScriptDirectory
+
+        script = ScriptDirectory(str(Path(__file__).parent / "migrations"))
+        newest = script.get_current_head() or ""
+        with self.engine.begin() as connection:
+            steps: dict[str, Any] = {"fn": lambda present, _: script._upgrade_revs("head", present)}
+            context = MigrationContext.configure(connection, opts=steps)
+            present = context.get_current_revision()
+            if present is not None and present > newest:
+                raise StoreError(
+                    f"{self.shown_url} was written by a newer softspread (tables {present}, this one reads "
+                    "up to "
+                    f"{newest}); upgrade softspread."
+                )
+            if present != newest:
+                with Operations.context(context):
+                    context.run_migrations()
+
+    # ------------------------------------------------------------------------------------------------ the log
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """One transaction; whatever the database says against it becomes a StoreError and changes nothing."""
+        try:
+            with self.engine.begin() as connection:
+                yield connection
+        except IntegrityError as error:
+            raise DuplicateEntryError("the log has such an entry already") from error
+        except DBAPIError as error:
+            raise StoreError(f"the database did not take it: {_first_line(error)}") from error
+        except SQLAlchemyError as error:
+            raise StoreError(f"the database is away: {_first_line(error)}") from error
+
+    def append(self, connection: sa.Connection, entries: Sequence[Entry]) -> None:
+        """Add rows to the log, inside a transaction."""
+        if not entries:
+            return
+        values = [_FIELDS(entry) for entry in entries]
+        # Texts as they are: a quarter of the cost of building the statement each time.
+        if not self._by_place:
+            connection.exec_driver_sql(
+                self._insert, [dict(zip(Entry.__slots__, row, strict=True)) for row in values]
+            )
+            return
+        for start in range(0, len(values), ROWS_AT_ONCE):
+            # One statement for several rows: between two statements a thread has to wait for the interpreter
+            # again.
+            part = values[start : start + ROWS_AT_ONCE]
+            places = self._insert[self._insert.index("VALUES") + len("VALUES") :]
+            text = self._insert + f",{places}" * (len(part) - 1)
+            connection.exec_driver_sql(text, tuple(value for row in part for value in row))
+
+    def find(
+        self, connection: sa.Connection, keys: Sequence[tuple[str, str]]
+    ) -> dict[tuple[str, str], Entry]:
+        """The entries with these (annotator, key), as far as there are any."""
+        if not keys:
+            return {}
+        log = models.log.c
+        wanted = sa.select(models.log).where(
+            log.annotator.in_({annotator for annotator, _ in keys}), log.key.in_({key for _, key in keys})
+        )
+        found = (Entry(*row) for row in connection.execute(wanted))
+        return {(entry.annotator, entry.key): entry for entry in found}
+
+    def read_log(self, after: int = 0, block: int = LOG_BLOCK) -> Iterator[list[Any]]:
+        """Blocks of rows (id, kind, annotator, item, label, weight, undoes, created_at) in order."""
+        log = models.log.c
+        fields = (
+            log.id,
+            log.kind,
+            log.annotator,
+            log.item,
+            log.label,
+            log.weight,
+            log.undoes,
+            log.created_at,
+        )
+        while True:
+            wanted = sa.select(*fields).where(log.id > after).order_by(log.id).limit(block)
+            with self.reading() as connection:
+                cursor: Any = connection.execute(wanted).cursor  # the driver's own tuples: a third less work
+                rows = list(cursor.fetchall())
+            if not rows:
+                return
+            yield rows
+            after = rows[-1][0]
+
+    def entries(self, after: int = 0, limit: int = 100, annotator: str | None = None) -> list[Entry]:
+        """A page of the log in order."""
+        log = models.log.c
+        wanted = sa.select(models.log).where(log.id > after).order_by(log.id).limit(limit)
+        if annotator is not None:
+            wanted = wanted.where(log.annotator == annotator)
+        with self.reading() as connection:
+            return [Entry(*row) for row in connection.execute(wanted)]
+
+    def keys_starting(self, annotator: str, start: str) -> list[str]:
+        """Keys of somebody's votes that begin like this and were not taken back, in order."""
+        log, later = models.log.c, models.log.alias()
+        wanted = (
+            sa.select(log.key)
+            .where(
+                log.annotator == annotator,
+                log.key.startswith(start, autoescape=True),
+                log.kind == models.VOTE,
+            )
+            .where(~sa.exists().where(later.c.undoes == log.id))
+            .order_by(log.id)
+        )
+        with self.reading() as connection:
+            return [str(key) for key in connection.execute(wanted).scalars()]
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A connection for questions."""
+        try:
+            with self.engine.connect() as connection:
+                yield connection
+        except (SQLAlchemyError, self._driver_error) as error:
+            raise StoreError(f"the database does not answer: {_first_line(error)}") from error
+
+    # -------------------------------------------------------------------------------------------------- facts
+    def fact(self, name: str) -> Any:
+        """A stored value, or None."""
+        with self.reading() as connection:
+            text = connection.execute(
+                sa.select(models.facts.c.value).where(models.facts.c.name == name)
+            ).scalar_one_or_none()
+        return None if text is None else json.loads(text)
+
+    def remember(self, name: str, value: Any) -> None:
+        """Keep a value."""
+        with self.writing() as connection:
+            connection.execute(sa.delete(models.facts).where(models.facts.c.name == name))
+            connection.execute(sa.insert(models.facts).values(name=name, value=json.dumps(value)))
+
+
+def _open_engine(url: str) -> sa.Engine:
+    if url.startswith(("postgres://", "postgresql://")):
+        url = "postgresql+psycopg://" + url.split("://", 1)[1]
+    if not url.startswith(("sqlite:///", "postgresql+")):
+        raise InputError(
+            "the database address must begin with postgresql:// or sqlite:///, got "
+            f"{url.split('://', 1)[0]!r}; "
+            "write postgresql://user:password@host/name, or leave it out for SQLite."
+        )
+    ping = not url.startswith("sqlite")  # a server may have gone away since the last use; a file does not
+    try:
+        engine = sa.create_engine(url, pool_pre_ping=ping, pool_size=5, max_overflow=10, pool_timeout=5)
+    except (ArgumentError, NoSuchModuleError) as error:
+        raise InputError(f"cannot read the database address ({error}).") from error
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("PostgreSQL needs a driver: pip install 'softspread[postgres]'") from error
+    if not ping:
+        sa.event.listen(engine, "connect", _make_durable)
+    return engine
+
+
+def _make_durable(connection: Any, _record: Any) -> None:
+    """Readers do not wait for the writer, and a commit is on the disk when it returns."""
+    if isinstance(connection, sqlite3.Connection):
+        for setting in ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={BUSY_MILLISECONDS}"):
+            connection.execute(f"PRAGMA {setting}")
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(getattr(error, "orig", None) or error).strip()
+    return text.splitlines()[0] if text else type(error).__name__

@@ -1,0 +1,102 @@
+"""Files to take away: soft labels as the command line writes them, votes that stand, the log itself."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from softspread.io.soft_labels import SoftLabels, write_soft_labels
+from softspread.web.log.models import SKIP, UNDO, VOTE
+from softspread.web.project.analyst import LEVEL
+from softspread.web.project.service import Service
+
+KINDS = {VOTE: "vote", UNDO: "undo", SKIP: "skip"}
+READ_AT_ONCE = 2**16
+_MEDIA_TYPES = {
+    ".csv": "text/csv; charset=utf-8",
+    ".tsv": "text/tab-separated-values; charset=utf-8",
+    ".jsonl": "application/x-ndjson",
+    ".json": "application/json",
+    ".parquet": "application/vnd.apache.parquet",
+}
+# For the API's document
+CONTENTS: dict[str, dict[str, str]] = {kind.split(";")[0]: {} for kind in _MEDIA_TYPES.values()}
+
+
+def media_type(name: str) -> str:
+    """By the ending."""
+    return _MEDIA_TYPES[Path(name).suffix]
+
+
+def stream(service: Service, name: str) -> Iterator[bytes]:
+    """The file ``name`` in pieces; it is written to a temporary place first."""
+    with tempfile.TemporaryDirectory(prefix="softspread-export-") as folder:
+        path = Path(folder) / name
+        write(service, path)
+        with path.open("rb") as file:
+            while piece := file.read(READ_AT_ONCE):
+                yield piece
+
+
+def write(service: Service, path: Path) -> None:
+    """One export, by its name: soft_labels.*, votes.* or log.*."""
+    what = path.stem
+    if what == "soft_labels":
+        write_soft_labels(path, soft_labels(service))
+    else:
+        _write_frame(path, log_frame(service) if what == "log" else votes_frame(service))
+
+
+def soft_labels(service: Service) -> SoftLabels:
+    """Refined soft labels of all items, with intervals."""
+    state = service.state
+    mass = np.asarray(state.graph.to_user_order(state.refined_copy().mass()))
+    lower, upper = state.intervals(mass, LEVEL)
+    return SoftLabels(
+        service.items.ids,
+        np.array(service.classes, dtype=object),
+        state.to_soft_labels(mass),
+        mass.sum(axis=1),
+        lower,
+        upper,
+    )
+
+
+def votes_frame(service: Service) -> pd.DataFrame:
+    """Votes that nobody took back: item, label, weight, annotator, created_at; `softspread spread` reads
+    it.
+    """
+    table, places = service.history.standing_votes()
+    created = service.history.column("created_at")[places]
+    return pd.DataFrame(
+        {
+            "item": service.items.ids[table.rows],
+            "label": np.array(service.classes, dtype=object)[table.columns],
+            "weight": table.weights,
+            "annotator": table.annotators,
+            "created_at": pd.to_datetime(created, unit="s", utc=True),
+        }
+    )
+
+
+def log_frame(service: Service) -> pd.DataFrame:
+    """Every line of the log as it stands in the database."""
+    blocks: list[Any] = [row for block in service.store.read_log() for row in block]
+    names = ["id", "kind", "annotator", "item", "label", "weight", "undoes", "created_at"]
+    frame = pd.DataFrame([tuple(row) for row in blocks], columns=names)
+    frame["kind"] = frame["kind"].map(KINDS).astype(object)
+    frame["undoes"] = frame["undoes"].astype("Int64")
+    frame["created_at"] = pd.to_datetime(frame["created_at"].astype(float), unit="s", utc=True)
+    return frame
+
+
+def _write_frame(path: Path, frame: pd.DataFrame) -> None:
+    if path.suffix == ".parquet":
+        frame.to_parquet(path, index=False)
+    elif path.suffix == ".jsonl":
+        frame.to_json(path, orient="records", lines=True, date_format="iso")
+    else:
+        frame.to_csv(path, index=False)

@@ -1,0 +1,420 @@
+"""The voting project as a thing one can talk to, without HTTP: next item, record a vote, look at soft labels.
+
+log -> history, ledger -> live state -> queue, analyst
+             ^ writer: the only one who adds
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from softspread._common.types import AnyArray, IntArray
+from softspread.errors import InputError, StoreError
+from softspread.graph import Graph
+from softspread.queries.registry import needs_features
+from softspread.web.log.clock import SteadyClock
+from softspread.web.log.history import History
+from softspread.web.log.ledger import Draft as LogDraft
+from softspread.web.log.ledger import Ledger, Operation, Outcome
+from softspread.web.log.models import LONGEST_KEY, SKIP, UNDO, VOTE
+from softspread.web.log.store import Entry, Store
+from softspread.web.log.writer import Writer
+from softspread.web.project import analyst
+from softspread.web.project.item_map import ItemMap
+from softspread.web.project.items import ItemSource
+from softspread.web.project.live_state import LiveState
+from softspread.web.project.queue import Queue
+from softspread.web.project.saved_graph import fingerprint, load_or_build, load_or_map
+from softspread.web.project.settings import GRAPH_FILE, SNAPSHOT_FILE, Settings, checked
+from softspread.web.project.thread_priority import lower_priority
+
+MAP_FILE = "map.npz"
+SNAPSHOT_SECONDS = 30.0
+SNAPSHOT_PAUSE_PER_WORK = 20.0  # writing a large state takes at most a twentieth of the time
+MOST_AHEAD = 20  # items that one user may hold
+logger = logging.getLogger(__name__)
+
+
+class Service:
+    """One project. :meth:`start` before use, :meth:`stop` after."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        items: ItemSource,
+        X: AnyArray,
+        *,
+        graph: Graph | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.settings = checked(settings)
+        if len(items) != len(X):
+            raise InputError(f"there are {len(items):,} items but {len(X):,} embeddings.")
+        self.items, self._X, self._graph = items, X, graph
+        self.classes = list(settings.classes)
+        self._column_of = {name: column for column, name in enumerate(self.classes)}
+        self.clock = SteadyClock(clock)
+        self.gold = self._read_gold()
+        self.map: ItemMap | None = None
+        self.version = 0  # counts what a dashboard would notice
+        self._listeners: list[Callable[[], None]] = []
+        self._stop_event = threading.Event()
+        self._keeper = threading.Thread(target=self._keep, name="softspread-keeper", daemon=True)
+        self._mapper = threading.Thread(target=self._draw_map, name="softspread-map", daemon=True)
+        self.started_from = ""
+
+    def _read_gold(self) -> dict[int, int]:
+        gold = {}
+        for item, label in self.settings.gold:
+            row, column = self.items.row_of(item), self._column_of.get(label)
+            if row is None or column is None:
+                what = f"item {item!r}" if row is None else f"class {label!r}"
+                raise InputError(f"the gold answers name an unknown {what}.")
+            gold[row] = column
+        return gold
+
+    # ------------------------------------------------------------------------------------------ start and end
+    def start(self) -> None:
+        """Open the log, bring the state up to it, begin to answer."""
+        settings = self.settings
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        self.store = Store(settings.url)
+        self.store.start()
+        try:
+            self.history = History(self.items.index, self.classes)
+            self.graph = self._graph or load_or_build(
+                settings.data_dir / GRAPH_FILE,
+                self._X,
+                fingerprint(self._X),
+                settings.n_neighbors,
+                keep_features=needs_features(settings.strategy),
+            )
+            self.state = LiveState(
+                self.graph,
+                self.history,
+                len(self.classes),
+                alpha=settings.alpha,
+                prior_strength=settings.prior_strength,
+                n_jobs=settings.n_jobs,
+            )
+            snapshot = settings.data_dir / SNAPSHOT_FILE
+            with nullcontext() if snapshot.is_file() else self.state.finding_scales():
+                self.history.take_blocks(self.store.read_log())
+            self.clock.not_before(self.history.last_time)
+            self.ledger = Ledger()
+            self.ledger.read(self.history)
+            self.started_from = self.state.begin(snapshot)
+            self.queue = Queue(
+                self.history.counts(len(self.items)),
+                self.ledger,
+                self.state.choosing,
+                strategy=settings.strategy,
+                overlap=settings.overlap,
+                lease_seconds=settings.lease_seconds,
+                gold=list(self.gold),
+                gold_share=settings.gold_share,
+                rng=np.random.default_rng(settings.seed),
+                prepare=self.state.prepare,
+            )
+            self.queue.start()
+            self.analyst = analyst.Analyst(self.state, self.history, self.gold, self._changed)
+            self.writer = Writer(
+                self.store,
+                self.history,
+                self.ledger,
+                self.clock,
+                self._place_of,
+                self._on_written,
+                self._on_caught_up,
+            )
+            self.writer.start()
+            self.analyst.start()
+            self._keeper.start()
+            self._mapper.start()
+        except BaseException:
+            self.store.close()
+            raise
+
+    def stop(self) -> None:
+        """Write what waits, keep the state, let go of the database."""
+        self._stop_event.set()
+        self.writer.stop()
+        self.queue.stop()
+        self.state.stop()
+        self.analyst.stop()
+        self._keeper.join()
+        self.store.close()
+
+    def _keep(self) -> None:
+        """Snapshots now and then, and one at the end."""
+        lower_priority()
+        saved, pause = self.state.applied if self.started_from == "snapshot" else -1, SNAPSHOT_SECONDS
+        while True:
+            ending = self._stop_event.wait(pause)
+            if ending:
+                self.state.stop()
+            if self.state.applied != saved:
+                begin = time.monotonic()
+                try:
+                    saved = self.state.applied
+                    self.state.save(self.settings.data_dir / SNAPSHOT_FILE)
+                except StoreError as error:
+                    logger.warning("no snapshot: %s", error)
+                pause = max(SNAPSHOT_SECONDS, SNAPSHOT_PAUSE_PER_WORK * (time.monotonic() - begin))
+            if ending:
+                return
+
+    def _draw_map(self) -> None:
+        lower_priority()
+        try:
+            self.map = load_or_map(self.settings.data_dir / MAP_FILE, self._X, fingerprint(self._X))
+            self._changed()
+        except StoreError as error:
+            logger.warning("no map: %s", error)
+
+    # ----------------------------------------------------------------------------------------- after a commit
+    def _place_of(self, entry: Entry) -> tuple[int, int]:
+        row = self.items.row_of(entry.item)
+        return -1 if row is None else row, self._column_of.get(entry.label or "", -1)
+
+    def _on_written(self, draft: LogDraft) -> None:
+        change = {VOTE: 1, UNDO: -1, SKIP: 0}
+        self.queue.voted(
+            [
+                (entry.annotator, row, change[entry.kind])
+                for entry, row in zip(draft.entries, draft.rows, strict=True)
+            ]
+        )
+        self.state.tell()
+        self._changed()
+
+    def _on_caught_up(self, start: int) -> None:
+        kind, rows, annotator = (part[start:] for part in self.history.columns("kind", "row", "annotator"))
+        change = {VOTE: 1, UNDO: -1, SKIP: 0}
+        names = self.history.annotators
+        self.queue.voted(
+            [
+                (names[a], int(r), change[int(k)])
+                for k, r, a in zip(kind, rows, annotator.tolist(), strict=True)
+            ]
+        )
+        self.state.tell()
+        self._changed()
+
+    def _changed(self) -> None:
+        self.version += 1
+        self.wake_listeners()
+
+    def wake_listeners(self) -> None:
+        """Have everyone who listens look again."""
+        for listener in list(self._listeners):
+            listener()
+
+    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call ``listener`` (quickly, from any thread) at every change; the answer ends that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    # --------------------------------------------------------------------------------------------- operations
+    def row_of(self, item: str) -> int:
+        """The row of an item id, or an error that names it."""
+        row = self.items.row_of(item)
+        if row is None:
+            raise InputError(f"there is no item {item!r}.")
+        return row
+
+    def vote(
+        self, annotator: str, item: str, label: str, key: str, *, unsure: bool = False, origin: str = "api"
+    ) -> Operation:
+        """A vote, ready to be submitted."""
+        column = self._column_of.get(label)
+        if column is None:
+            raise InputError(f"there is no class {label!r}; the classes are {', '.join(self.classes[:20])}.")
+        weight = self.settings.unsure_weight if unsure else 1.0
+        row = self.row_of(item)
+        return Operation(VOTE, _checked_key(key), annotator, row, item, column, label, weight, origin=origin)
+
+    def skip(self, annotator: str, item: str, key: str, *, origin: str = "api") -> Operation:
+        """Let an item go by."""
+        return Operation(
+            SKIP, _checked_key(key), annotator, self.row_of(item), item, weight=0.0, origin=origin
+        )
+
+    def undo(self, annotator: str, vote_key: str, key: str, *, origin: str = "api") -> Operation:
+        """Take back one's own vote, named by its key."""
+        return Operation(UNDO, _checked_key(key), annotator, undoes_key=vote_key, origin=origin)
+
+    def submit(self, operations: Sequence[Operation]) -> "Future[list[Outcome]]":
+        """Have operations written; the answer comes after the commit."""
+        return self.writer.submit(operations)
+
+    def assign(self, annotator: str, wanted: int, holding: Sequence[str] = ()) -> list[dict[str, Any]]:
+        """The next items for a user as the page shows them, without those it holds unless their hints
+        change.
+        """
+        held = [row for row in map(self.items.row_of, holding) if row is not None]
+        rows = self.queue.assign(annotator, min(wanted, MOST_AHEAD), held[:MOST_AHEAD])
+        if self.settings.mode == "assisted":
+            return self.cards(rows, hints=True)
+        return self.cards([row for row in rows if row not in held])
+
+    def cards(self, rows: Sequence[int], hints: bool = False) -> list[dict[str, Any]]:
+        """Items as a page shows them, with soft labels only where asked."""
+        cards: list[dict[str, Any]] = [
+            {
+                "row": int(row),
+                "item": str(self.items.ids[row]),
+                "text": self.items.text(row),
+                "picture": self.items.has_picture(row),
+            }
+            for row in rows
+        ]
+        if hints and len(rows):
+            for card, p in zip(cards, self.state.soft_labels_of(np.array(rows, dtype=np.int64)), strict=True):
+                card["hint"] = [float(value) for value in p]
+        return cards
+
+    def progress(self, annotator: str) -> dict[str, int]:
+        """How much one user has done."""
+        voted, skipped = self.ledger.seen_by(annotator)
+        return {"voted": len(voted), "skipped": len(skipped)}
+
+    # ------------------------------------------------------------------------------------------------ answers
+    def soft_labels(self, rows: IntArray, level: float = analyst.LEVEL) -> list[dict[str, Any]]:
+        """Soft labels, evidence and intervals of some items, as they are now."""
+        mass = self.state.mass_of(rows)
+        p = self.state.to_soft_labels(mass)
+        lower, upper = self.state.intervals(mass, level)
+        return [
+            {
+                "row": int(row),
+                "item": str(self.items.ids[row]),
+                "p": p[place].tolist(),
+                "evidence": float(mass[place].sum()),
+                "lower": lower[place].tolist(),
+                "upper": upper[place].tolist(),
+                "votes": max(0, int(self.queue.counts[row])),
+            }
+            for place, row in enumerate(rows)
+        ]
+
+    def why(self, row: int, top: int = 10) -> list[dict[str, Any]]:
+        """The votes behind one soft label, heaviest first; weights over all votes sum to 1."""
+        table, _ = self.history.standing_votes()
+        if not len(table) or table.annotators is None:
+            return []
+        weight = self.state.reach(row, table.rows) * table.weights
+        total = float(weight.sum())
+        if total <= 0:
+            return []
+        order = np.argsort(-weight, kind="stable")[:top]
+        return [
+            {
+                "row": int(table.rows[place]),
+                "item": str(self.items.ids[table.rows[place]]),
+                "label": self.classes[int(table.columns[place])],
+                "annotator": str(table.annotators[place]),
+                "weight": float(weight[place] / total),
+            }
+            for place in order
+            if weight[place] > 0
+        ]
+
+    def search(self, text: str, offset: int = 0, limit: int = 20) -> IntArray:
+        """Rows whose id holds the text, whatever its case; all rows for an empty text."""
+        if not text:
+            return np.arange(offset, min(offset + limit, len(self.items)), dtype=np.int64)
+        found = self.items.index.to_series().str.contains(text, case=False, regex=False).to_numpy()
+        rows = np.flatnonzero(found)
+        exact = self.items.row_of(text)
+        if exact is not None:
+            rows = np.concatenate([[exact], rows[rows != exact]])
+        return np.asarray(rows[offset : offset + limit])
+
+    def counts(self) -> dict[str, Any]:
+        """The numbers on top of the dashboard."""
+        voted = self.queue.counts
+        total = int(max(0.0, voted.sum()))
+        return {
+            "items": len(self.items),
+            "votes": total,
+            "voted_items": int((voted > 0).sum()),
+            "people": sum(1 for held in self.ledger.standing.values() if held),
+            "applied": int(self.state.applied),
+            "logged": len(self.history),
+            "unknown": self.history.unknown,
+            "leases": self.queue.n_leased,
+            "latency": analyst.latency(list(self.state.latencies)),
+        }
+
+    def dashboard(self) -> dict[str, Any]:
+        """Everything the dashboard shows but the map."""
+        overview = dict(self.analyst.overview)
+        for name in ("ambiguous", "least_known"):
+            rows = overview.get(name, [])
+            overview[name] = [
+                {**card, **label}
+                for card, label in zip(
+                    self.cards(rows), self.soft_labels(np.array(rows, dtype=np.int64)), strict=True
+                )
+            ]
+        return {
+            "version": self.version,
+            "title": self.settings.title,
+            "classes": self.classes,
+            "counts": self.counts(),
+            "overview": overview,
+            "timeline": analyst.timeline(self.history),
+            "annotators": self.analyst.annotators,
+            **self.analyst.quality,
+        }
+
+    def map_places(self) -> bytes:
+        """Rows (uint32) and places (float32 x, y) of the shown items; empty while the map is being drawn."""
+        if self.map is None:
+            return b""
+        return self.map.rows.astype("<u4").tobytes() + self.map.places.astype("<f4").tobytes()
+
+    def map_values(self) -> bytes:
+        """Class (uint16), evidence and uncertainty (float32) of the shown items, in the order of the
+        places.
+        """
+        if self.map is None:
+            return b""
+        rows, analyst = self.map.rows, self.analyst
+        top = analyst.p[rows].argmax(axis=1)
+        parts = [analyst.evidence[rows].astype("<f4"), analyst.width[rows].astype("<f4"), top.astype("<u2")]
+        return b"".join(part.tobytes() for part in parts)
+
+    def import_votes(self, items: Any, labels: Any, annotators: Any, weights: Any, mark: str) -> int:
+        """Bring votes along from elsewhere, once for each ``mark``; how many were new."""
+        if self.store.fact(f"import {mark}") is not None:
+            return 0
+        if weights is not None and (np.asarray(weights) <= 0).any():
+            raise InputError("votes that are brought along must have weights above 0.")
+        names = [None] * len(items) if annotators is None else list(annotators)
+        operations = []
+        for number, (item, label, name) in enumerate(zip(items, labels, names, strict=True)):
+            who = "import" if name is None or pd.isna(name) else str(name)
+            made = self.vote(who, str(item), str(label), f"import-{mark}-{number}", origin="import")
+            operations.append(made if weights is None else replace(made, weight=float(weights[number])))
+        new = 0
+        for start in range(0, len(operations), 200):
+            outcomes = self.submit(operations[start : start + 200]).result()
+            new += sum(outcome.status == "accepted" for outcome in outcomes)
+        self.store.remember(f"import {mark}", new)
+        return new
+
+
+def _checked_key(key: str) -> str:
+    if not 1 <= len(key) <= LONGEST_KEY or not key.isprintable():
+        raise InputError(f"a key must be 1 to {LONGEST_KEY} printable characters, got {len(key)}.")
+    return key

@@ -1,0 +1,99 @@
+"""How one voting project is set up."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from softspread._common import validation
+from softspread.errors import InputError
+from softspread.queries.registry import STRATEGIES
+
+MODES = ("blind", "assisted")
+CLASS_KEYS = "123456789abcdefghijklmnopqrstvwxy"  # u is "unsure", z is "undo"
+LONGEST_CLASS = 200  # characters of a class name
+MOST_CLASSES = 1000  # a page of buttons beyond this helps nobody
+DATABASE_FILE = "votes.sqlite"
+GRAPH_FILE = "graph.npz"
+SNAPSHOT_FILE = "state.npz"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """One project. Made once at start; nothing here changes while the server runs."""
+
+    classes: tuple[str, ...]
+    data_dir: Path
+    database_url: str | None = None  # None: SQLite in ``data_dir``
+    title: str = "softspread"
+    question: str = "Which class is it?"
+    auth: bool = True
+    host: str = "127.0.0.1"
+    port: int = 8000
+    secure_cookies: bool = False  # True behind HTTPS
+    mode: str = "blind"  # "assisted" shows the soft label before the vote, which biases people
+    strategy: str = "uncertainty"
+    overlap: int = 3  # an item is handed out until so many people have voted on it
+    gold: tuple[tuple[str, str], ...] = ()  # (item, class) with known answers
+    gold_share: float = 0.05  # of the items that a user gets
+    unsure_weight: float = 0.5
+    lease_seconds: float = 120.0  # someone who left gives an item free after this long
+    alpha: float = 0.9
+    n_neighbors: int = 20
+    prior_strength: float = 1e-4
+    n_jobs: int | None = 1  # live pushes are local; more threads take processor time from requests
+    seed: int | None = None
+
+    @property
+    def url(self) -> str:
+        """SQLAlchemy's address of the database."""
+        return self.database_url or f"sqlite:///{(self.data_dir / DATABASE_FILE).resolve()}"
+
+
+def checked(settings: Settings) -> Settings:
+    """The settings, or an error that says what is wrong with them."""
+    check_classes(settings.classes)
+    validation.choice("mode", settings.mode, MODES)
+    STRATEGIES.check(settings.strategy)
+    validation.count("overlap", settings.overlap, smallest=1)
+    validation.alpha(settings.alpha)
+    validation.count("n_neighbors", settings.n_neighbors, smallest=1)
+    validation.not_negative("prior_strength", settings.prior_strength)
+    validation.positive("lease_seconds", settings.lease_seconds)
+    if not 0 < settings.unsure_weight < 1:
+        raise InputError(
+            f"unsure_weight must lie between 0 and 1, got {settings.unsure_weight!r}; 0.5 is usual."
+        )
+    if not 0 <= settings.gold_share < 1:
+        raise InputError(f"gold_share must be at least 0 and below 1, got {settings.gold_share!r}; try 0.05.")
+    if not settings.auth and settings.host not in ("127.0.0.1", "::1", "localhost"):
+        raise InputError(
+            "without accounts the page is open to all who can reach it, so --no-auth binds to this machine "
+            "only, "
+            f"got host {settings.host!r}. Leave out --host, or leave out --no-auth."
+        )
+    return settings
+
+
+def check_classes(classes: Sequence[str]) -> None:
+    """Refuse class names that a page cannot show or a log cannot tell apart."""
+    if not 2 <= len(classes) <= MOST_CLASSES:
+        raise InputError(f"a vote needs 2 to {MOST_CLASSES} classes, got {len(classes)}: --classes cat,dog")
+    if len(set(classes)) < len(classes):
+        raise InputError(f"class names must differ, got {', '.join(classes)}.")
+    for name in classes:
+        if not name.strip() or len(name) > LONGEST_CLASS or not name.isprintable():
+            raise InputError(f"a class name must be 1 to {LONGEST_CLASS} printable characters, got {name!r}.")
+
+
+def class_keys(classes: Sequence[str]) -> list[str]:
+    """A key for each class: its own name where all names are single keys, else 1 to 9, then letters, then
+    none.
+
+    Examples
+    --------
+    >>> class_keys(["0", "1"]), class_keys(["cat", "dog"])
+    (['0', '1'], ['1', '2'])
+    """
+    if all(len(name) == 1 and name in f"0{CLASS_KEYS}" for name in classes):
+        return list(classes)
+    return [CLASS_KEYS[place] if place < len(CLASS_KEYS) else "" for place in range(len(classes))]

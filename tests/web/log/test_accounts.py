@@ -1,0 +1,136 @@
+"""Accounts, invitations, sessions and tokens, on both databases."""
+
+import pytest
+import sqlalchemy as sa
+
+from softspread.errors import InputError
+from softspread.web.log import models
+from softspread.web.log.accounts import SESSION_SECONDS, Accounts
+from softspread.web.log.store import Store
+
+PASSWORD = "correct horse battery"
+
+
+class Clock:
+    now = 1_000_000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def accounts(database, clock):
+    store = Store(database)
+    store.start()
+    yield Accounts(store, clock)
+    store.close()
+
+
+def test_a_person_signs_in_with_the_right_password_only(accounts):
+    """Names do not depend on case, passwords do."""
+    made = accounts.create("Ada", PASSWORD, "admin")
+    assert accounts.log_in("ada ", PASSWORD) == made
+    assert accounts.log_in("Ada", PASSWORD.upper()) is None
+    assert accounts.log_in("Bob", PASSWORD) is None
+
+
+def test_secrets_are_not_in_the_database(accounts):
+    """Neither passwords nor cookies, tokens or invitations can be read from the tables."""
+    ada = accounts.create("ada", PASSWORD, "admin")
+    secrets = [
+        PASSWORD,
+        accounts.open_session(ada)[0],
+        accounts.make_token(ada, "t"),
+        accounts.invite("admin", "ada"),
+    ]
+    with accounts._store.reading() as connection:
+        tables = (models.accounts, models.sessions, models.tokens, models.invitations)
+        text = str([connection.execute(sa.select(table)).all() for table in tables])
+    assert not [secret for secret in secrets if secret in text]
+    assert "$argon2id$" in text
+
+
+def test_an_invitation_works_once(accounts):
+    """The second to use it is told so, and no account is made."""
+    word = accounts.invite("annotator", "ada")
+    assert accounts.accept(word, "ben", PASSWORD).role == "annotator"
+    with pytest.raises(InputError, match="used already"):
+        accounts.accept(word, "eva", PASSWORD)
+    assert [one["name"] for one in accounts.all_accounts()] == ["ben"]
+
+
+def test_an_invitation_runs_out(accounts, clock):
+    """After its time it opens nothing."""
+    word = accounts.invite("annotator", "ada", seconds=60)
+    clock.now += 61
+    assert accounts.invitation(word) is None
+    with pytest.raises(InputError, match="run out"):
+        accounts.accept(word, "ben", PASSWORD)
+
+
+def test_a_refused_name_leaves_the_invitation_open(accounts):
+    """A taken or reserved name or a short password can be corrected."""
+    accounts.create("ben", PASSWORD, "annotator")
+    word = accounts.invite("annotator", "ada")
+    for name, password in (
+        ("Ben", PASSWORD),
+        ("import", PASSWORD),
+        ("a:b", PASSWORD),
+        ("x\ny", PASSWORD),
+        ("eva", "short"),
+    ):
+        with pytest.raises(InputError):
+            accounts.accept(word, name, password)
+    assert accounts.accept(word, "eva", PASSWORD).name == "eva"
+
+
+def test_sessions_end_by_logging_out_and_by_time(accounts, clock):
+    """Afterwards the cookie means nothing."""
+    ada = accounts.create("ada", PASSWORD, "admin")
+    first, second = accounts.open_session(ada)[0], accounts.open_session(ada)[0]
+    assert accounts.authenticate(first, "session").name == "ada"
+    accounts.close_session(first)
+    assert accounts.authenticate(first, "session") is None
+    clock.now += SESSION_SECONDS + 1
+    assert accounts.recently_seen(second, "session") is None
+    assert accounts.authenticate(second, "session") is None
+
+
+def test_a_token_is_no_session_and_can_be_revoked(accounts):
+    """Words of one kind do not open the other context; only the owner revokes."""
+    ada, ben = accounts.create("ada", PASSWORD, "admin"), accounts.create("ben", PASSWORD, "annotator")
+    word = accounts.make_token(ada, "script")
+    assert accounts.authenticate(word, "token").name == "ada"
+    assert accounts.authenticate(word, "session") is None
+    number = accounts.tokens_of(ada)[0]["id"]
+    assert not accounts.revoke_token(ben, number)
+    assert accounts.revoke_token(ada, number)
+    assert accounts.authenticate(word, "token") is None
+
+
+def test_a_closed_account_is_out_at_once(accounts):
+    """Its sessions and tokens end, even those seen just now."""
+    ben = accounts.create("ben", PASSWORD, "annotator")
+    session, token = accounts.open_session(ben)[0], accounts.make_token(ben, "t")
+    assert accounts.authenticate(session, "session")
+    assert accounts.authenticate(token, "token")
+    accounts.set_active(ben.id, False)
+    assert accounts.authenticate(session, "session") is None
+    assert accounts.recently_seen(token, "token") is None
+    assert accounts.authenticate(token, "token") is None
+    assert accounts.log_in("ben", PASSWORD) is None
+
+
+def test_what_was_done_is_written_down(accounts):
+    """Newest first."""
+    accounts.note("ada", "invite", "annotator", "10.0.0.1")
+    accounts.note("ben", "login")
+    assert [(note["who"], note["action"]) for note in accounts.notes()] == [
+        ("ben", "login"),
+        ("ada", "invite"),
+    ]

@@ -1,0 +1,170 @@
+"""Who gets which item: leases, overlap, gold, and never the same item twice for the same user."""
+
+import numpy as np
+import pytest
+
+from softspread import knn_graph
+from softspread.diffusion.diffusion import Diffusion
+from softspread.web.log.ledger import Ledger
+from softspread.web.project.queue import Queue
+
+N = 30
+
+
+class Clock:
+    """Time that moves when told to."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def make_queue(rng):
+    """A queue over 30 items in a row, its ledger and its clock."""
+    diffusion = Diffusion(knn_graph(np.arange(float(N))[:, None], n_neighbors=2), 0.5)
+
+    def make(**changes):
+        ledger, clock = Ledger(), Clock()
+        settings = {
+            "strategy": "uncertainty",
+            "overlap": 1,
+            "lease_seconds": 10.0,
+            "rng": rng,
+            "clock": clock,
+        }
+        queue = Queue(np.zeros(N), ledger, lambda: (diffusion, np.zeros((N, 2))), **(settings | changes))
+        queue.refill()
+        return queue, ledger, clock
+
+    return make
+
+
+def cast(queue, ledger, who, row):
+    """What the writer does after a commit."""
+    ledger.standing.setdefault(who, {})[row] = 1
+    queue.voted([(who, row, 1)])
+
+
+def test_two_people_never_hold_the_same_item(make_queue):
+    """A lease closes an item to others."""
+    queue, _, _ = make_queue(overlap=3)
+    first, second = queue.assign("ann", 10), queue.assign("bob", 10)
+    assert len(set(first) | set(second)) == 20
+
+
+def test_a_person_who_asks_again_gets_the_same_items_in_the_same_order(make_queue):
+    """A reload shows what was there before."""
+    queue, _, _ = make_queue()
+    assert queue.assign("ann", 5) == queue.assign("ann", 5)
+
+
+def test_a_lease_runs_out_when_somebody_leaves(make_queue):
+    """Then the item goes to someone else."""
+    queue, _, clock = make_queue()
+    queue.assign("ann", N)
+    assert queue.assign("bob", 1) == []
+    clock.now = 10.5
+    assert len(queue.assign("bob", 1)) == 1
+
+
+def test_holding_an_item_renews_its_lease(make_queue):
+    """A page that is still open keeps its items."""
+    queue, _, clock = make_queue()
+    mine = queue.assign("ann", 3)
+    for clock.now in (8.0, 16.0, 24.0):
+        assert queue.assign("ann", 3, mine) == mine
+    assert not set(queue.assign("bob", N)) & set(mine)
+
+
+def test_nobody_gets_an_item_twice_and_everybody_gets_all(make_queue):
+    """With an overlap of two, two people vote on every item once and then there is nothing left."""
+    queue, ledger, _ = make_queue(overlap=2)
+    seen = {"ann": [], "bob": [], "cid": []}
+    for turn in range(4 * N):
+        who = ("ann", "bob")[turn % 2]
+        rows = queue.assign(who, 1)
+        if rows:
+            seen[who] += rows
+            cast(queue, ledger, who, rows[0])
+    assert sorted(seen["ann"]) == sorted(seen["bob"]) == list(range(N))
+    assert queue.assign("cid", 1) == []
+    assert (queue.counts == 2).all()
+
+
+def test_a_skipped_item_goes_to_others_only(make_queue):
+    """A skip is remembered."""
+    queue, ledger, _ = make_queue()
+    row = queue.assign("ann", 1)[0]
+    ledger.skipped["ann"] = {row}
+    queue.voted([("ann", row, 0)])
+    assert row not in queue.assign("ann", N)
+    assert row in queue.assign("bob", N)
+
+
+def test_an_undone_item_is_open_again(make_queue):
+    """The count goes down with the vote."""
+    queue, ledger, _ = make_queue()
+    row = queue.assign("ann", 1)[0]
+    cast(queue, ledger, "ann", row)
+    del ledger.standing["ann"][row]
+    queue.voted([("ann", row, -1)])
+    assert row in queue.assign("bob", N)
+
+
+def test_gold_items_come_in_their_share_and_to_everybody(make_queue):
+    """Their overlap has no limit, and nobody gets one twice."""
+    queue, ledger, _ = make_queue(gold=[0, 1, 2], gold_share=0.5)
+    for who in ("ann", "bob", "cid"):
+        rows = []
+        for _ in range(9):
+            row = queue.assign(who, 1)[0]
+            rows.append(row)
+            cast(queue, ledger, who, row)
+        assert len(set(rows)) == 9
+        assert len(set(rows) & {0, 1, 2}) >= 2
+
+
+def test_peeking_gives_nothing_away(make_queue):
+    """A look at the next questions leases nothing and leaves out what is done."""
+    queue, ledger, _ = make_queue()
+    cast(queue, ledger, "ann", 4)
+    rows = queue.peek(100, "balanced")
+    assert 4 not in rows
+    assert len(rows) == N - 1
+    assert queue.n_leased == 0
+
+
+def test_more_items_are_chosen_before_the_pool_is_empty(make_queue, monkeypatch):
+    """What is left is handed out while others are chosen, and no item is in the pool twice."""
+    monkeypatch.setattr("softspread.web.project.queue.POOL", 10)
+    queue, _, _ = make_queue()
+    first = queue.assign("ann", 4)
+    queue.refill()
+    rest = queue.assign("bob", N)
+    assert len(rest) == len(set(rest)) == N - 4
+    assert not set(first) & set(rest)
+
+
+def test_an_old_pool_is_chosen_anew(make_queue, monkeypatch):
+    """After a while with votes nothing of the old choice is left, however often more was added to it."""
+    monkeypatch.setattr("softspread.web.project.queue.POOL", 10)
+    queue, ledger, clock = make_queue()
+    cast(queue, ledger, "ann", queue.assign("ann", 1)[0])
+    queue.refill()
+    assert len(queue._pool) == 19
+    clock.now = 11.0
+    queue.refill()
+    assert len(queue._pool) == 10
+
+
+def test_items_that_are_done_leave_the_pool(make_queue, monkeypatch):
+    """Someone voted on them without being asked; nobody is sent past them again and again."""
+    monkeypatch.setattr("softspread.web.project.queue.POOL", 10)
+    queue, ledger, _ = make_queue()
+    for row in list(queue._pool):
+        cast(queue, ledger, "program", row)
+    queue.refill()
+    assert len(queue._pool) == 10
+    assert (queue.counts[queue._pool] == 0).all()
