@@ -1,5 +1,4 @@
-"""What all benchmarks share: synthetic items, votes, fresh processes, targets, a table and a file of JSON
-lines.
+"""Shared by all benchmarks: synthetic items, votes, fresh processes, targets, tables, JSON lines.
 
 items (n, 20), votes on 10 % of them  ->  tasks in processes of their own  ->  records  ->  table and JSON
 lines
@@ -209,8 +208,9 @@ def say(text: str) -> None:
 
 
 def show_table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[str] = ()) -> None:
-    """Columns as wide as their widest entry; text in the first column and those named in ``left``, else
-    numbers.
+    """Print columns as wide as their widest entry.
+
+    The first column and those named in ``left`` are text, the others numbers.
     """
     table = [list(header), *[list(row) for row in rows]]
     widths = [max(len(row[column]) for row in table) for column in range(len(header))]

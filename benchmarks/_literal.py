@@ -48,9 +48,7 @@ def system_matrix(graph: Graph, alpha: float) -> csr_array:
 
 
 def solve_columns(A: csr_array, rows: IntArray, tol: float = TIGHT) -> FloatArray:
-    """M e_q for a few q, (n, len(rows)), by conjugate gradients on all columns at once, numpy and scipy
-    alone.
-    """
+    """M e_q for a few q, (n, len(rows)), by conjugate gradients on all columns at once."""
     B = np.zeros((A.shape[0], len(rows)))
     B[rows, np.arange(len(rows))] = 1.0
     X, R, P = np.zeros_like(B), B.copy(), B.copy()
@@ -78,9 +76,7 @@ def soft_labels(mass: FloatArray) -> FloatArray:
 
 
 def literal_mass(graph: Graph, alpha: float, votes: VoteArrays) -> FloatArray:
-    """Y of Algorithm 1, (n, n_classes): one solve for each vote, divided by its largest entry, added to its
-    class.
-    """
+    """Y of Algorithm 1, (n, n_classes): one solve per vote, divided by its largest entry."""
     A = system_matrix(graph, alpha)
     mass = np.zeros((graph.n_items, votes.n_classes))
     for first in range(0, len(votes.rows), COLUMNS_AT_ONCE):
@@ -107,8 +103,9 @@ def sampled_error(
     time_limit: float,
     rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """Largest |p - p_literal| on a sample of items, for sizes at which one tight solve per vote would take
-    hours.
+    """Largest |p - p_literal| on a sample of items.
+
+    For sizes at which one tight solve per vote would take hours.
 
     S is symmetric, so one tight solve from item i gives M_iq for the votes on all q. Exact scales are found
     for the votes that matter most, in the order of their largest share in any sampled item, by local solves

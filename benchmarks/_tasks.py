@@ -106,8 +106,9 @@ def dataset(folder: Path, n: int, seed: int) -> Record:
 
 
 def ours(folder: Path, alpha: float, tol: float, repeats: int) -> Record:
-    """Whole job; then scales and solve once more, apart. Soft labels and scales are left for the task
-    "truth".
+    """The whole job; then scales and solve once more, separately.
+
+    Soft labels and scales are kept for the task "truth".
     """
     from softspread.diffusion.diffusion import Diffusion
     from softspread.diffusion.scales import ScaleFinder
@@ -181,9 +182,7 @@ def truth(
 
 
 def rivals(folder: Path, alpha: float, most_votes: int, time_limit: float) -> Record:
-    """One solve per vote, as the paper does it and by plain conjugate gradients, on the first votes of the
-    list.
-    """
+    """One solve per vote on the first votes: as the paper does it, and by plain conjugate gradients."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.linalg import cg
 
@@ -309,9 +308,7 @@ def label_spreading(folder: Path, alpha: float, time_limit: float) -> Record:
 
 
 def live(folder: Path, alpha: float, n_votes: int, seed: int) -> Record:
-    """Single votes on random items: time of each, the error of the immediate answer, its bound, and the
-    refinement.
-    """
+    """Single votes on random items: time, error of the immediate answer, its bound, refinement."""
     warm_up(alpha)
     graph, rows, labels = load_dataset(folder)
     est = fit(graph, rows, labels, alpha, 1e-6)

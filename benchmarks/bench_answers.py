@@ -1,5 +1,4 @@
-"""What a fitted estimator answers: intervals, queries, explanations, quality, forecasts; how long does each
-take?
+"""How long a fitted estimator takes for intervals, queries, explanations, quality, forecasts.
 
 `python -m benchmarks.bench_answers --sizes 1000000`
 """

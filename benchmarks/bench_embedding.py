@@ -1,5 +1,6 @@
-"""Reading and preparing images: ours against one image at a time, with a tiny CLIP so that the model hardly
-counts.
+"""Reading and preparing images, against one image at a time.
+
+A tiny CLIP is used so that the model hardly counts.
 
 `python -m benchmarks.bench_embedding`; needs softspread[embed].
 

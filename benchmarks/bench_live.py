@@ -1,5 +1,4 @@
-"""One more vote on a fitted estimator: how long until the immediate answer, how good is it, how long is a
-refinement?
+"""One more vote on a fitted estimator: time, error and refinement of the immediate answer.
 
 `python -m benchmarks.bench_live --live-sizes 100000`
 """

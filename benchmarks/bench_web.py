@@ -1,5 +1,4 @@
-"""The voting page under load: how soon is a vote safe, how soon do soft labels move, is any vote lost or
-doubled?
+"""The voting page under load: when is a vote safe, when do labels move, is any vote lost?
 
     python -m benchmarks.bench_web load  --seconds 120     # 20 people on 100,000 items; then log = acks,
     state = batch
@@ -223,9 +222,7 @@ def prepare(folder: Path, n: int) -> Path:
 
 
 def run_load(folder: Path, report: Any, n: int, voters: int, duration: float, pace: float) -> None:
-    """20 people vote; afterwards the log is compared with what was acknowledged, the state with a batch
-    run.
-    """
+    """20 people vote; then the log is compared with what was acknowledged, the state with a batch."""
     import numpy as np
 
     home = prepare(folder, n)
@@ -273,9 +270,8 @@ def run_load(folder: Path, report: Any, n: int, voters: int, duration: float, pa
     )
     say(
         f"  server: {1000 * facts['cpu_per_vote']:.1f} ms of processor time a vote, "
-        f"{facts['cores_used']:.2f} cores; "
-        f"voters {facts['cores_of_voters']:.2f}, everything else on the machine "
-        f"{facts['cores_of_others']:.2f}"
+        f"{facts['cores_used']:.2f} cores; voters {facts['cores_of_voters']:.2f}, everything else on the "
+        f"machine {facts['cores_of_others']:.2f}"
     )
     say(
         f"  lost {facts['lost']}, doubled {facts['doubled']}, not asked for {facts['foreign']}; "
@@ -373,8 +369,7 @@ def run_start(folder: Path, report: Any, n: int) -> None:
         start, whole = server.facts["start"], server.whole_start
         say(
             f"start with {START_VOTES:,} votes on {n:,} items, {name}: {start:.1f} s, whole process "
-            f"{whole:.1f} s, "
-            f"{server.memory():.2f} GiB"
+            f"{whole:.1f} s, {server.memory():.2f} GiB"
         )
         report.add(
             bench="web_start",

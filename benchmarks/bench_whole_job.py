@@ -1,5 +1,4 @@
-"""The whole job, from a built graph to soft labels for all items: ours beside one solve per vote and
-scikit-learn.
+"""From a built graph to soft labels: ours beside one solve per vote and scikit-learn.
 
 `python -m benchmarks.bench_whole_job --sizes 1000,10000`; benchmarks/README.md says what each column means.
 """

@@ -1,5 +1,4 @@
-"""Annotator models side by side: majority, Dawid-Skene, plain spreading, consistency weights, confusion
-votes.
+"""Annotator models side by side: majority, Dawid-Skene, spreading, consistency, confusion.
 
     python experiments/annotators.py --data FOLDER [--only labelme|cifar10h|flags|failures] [--crowd NAME]
     [--draws 3]
@@ -114,9 +113,8 @@ def all_methods(
     start = time.perf_counter()
     rated = fit_annotators(at, votes, n_classes, alphas=ALPHAS)
     print(
-        f"    plain alpha {plain.alpha}, rated alpha {rated.alpha} kappa {rated.kappa}, "
-        f"{cells.n_annotators} annotators, {len(votes)} votes, consistency fit "
-        f"{time.perf_counter() - start:.1f} s",
+        f"    plain alpha {plain.alpha}, rated alpha {rated.alpha} kappa {rated.kappa}, {cells.n_annotators} "
+        f"annotators, {len(votes)} votes, consistency fit {time.perf_counter() - start:.1f} s",
         flush=True,
     )
     answers: list[FloatArray | None] = [majority(votes, n, n_classes), dawid_skene(votes, n, n_classes)]
@@ -243,9 +241,7 @@ def _flags(at: Callable[[float], Diffusion], votes: VoteTable) -> tuple[np.ndarr
 
 
 def show_failures(folder: Path, n_draws: int) -> None:
-    """Collusion (everybody in the ring names the next class) and a confusion that half of the crowd
-    shares.
-    """
+    """Collusion (everyone in the ring names the next class) and a confusion half the crowd shares."""
     graph, votes, gold = load_labelme(folder)
     at, score = diffusions(graph), gold_score(gold, 8)
     print("| error / Brier | " + " | ".join(METHODS) + " |")

@@ -106,17 +106,15 @@ def show(row):
     if row["table"] == "theorem":
         return (
             f"{row['bound']:8} d={row['dimension']:<3} n = 10^{row['log10_n']:<8.1f} m = "
-            f"10^{row['log10_m']:<8.1f} "
-            f"counting each item: 10^{row['log10_counting']:<8.1f} m <= n from n = "
+            f"10^{row['log10_m']:<8.1f} counting each item: 10^{row['log10_counting']:<8.1f} m <= n from n = "
             f"10^{row['log10_n_one_vote']:.1f}"
         )
     if row["table"] == "simulation":
         return (
-            f"{row['graph']:8} d={row['dimension']} n={row['n_items']:<6} m={row['n_votes']:<6} "
-            f"votes/item {row['votes_per_item']:.3f}  alpha {row['alpha']:.4f}  degree "
-            f"{row['mean_degree']:6.1f}  "
-            f"largest error {row['largest_error']:.3f} +- {row['largest_error_spread']:.3f}  "
-            f"RMSE {row['rmse']:.4f} +- {row['rmse_spread']:.4f}"
+            f"{row['graph']:8} d={row['dimension']} n={row['n_items']:<6} m={row['n_votes']:<6} votes/item "
+            f"{row['votes_per_item']:.3f}  alpha {row['alpha']:.4f}  degree {row['mean_degree']:6.1f}  "
+            f"largest error {row['largest_error']:.3f} +- {row['largest_error_spread']:.3f}  RMSE "
+            f"{row['rmse']:.4f} +- {row['rmse_spread']:.4f}"
         )
     return (
         f"d={row['dimension']} epsilon={row['epsilon']} n={row['n']:<6} m={row['m']:<7} "

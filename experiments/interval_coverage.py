@@ -132,16 +132,16 @@ def report(
         runs = np.array(found["calibrated", level])
         print(
             f"\nCalibrated at {level:g}: draws {runs[:, 0].min():.3f} to {runs[:, 0].max():.3f}, where p > "
-            "0.05 "
-            f"{runs[:, 1].min():.3f} to {runs[:, 1].max():.3f}, deciles of all draws "
+            f"0.05 {runs[:, 1].min():.3f} to {runs[:, 1].max():.3f}, deciles of all draws "
             f"{runs[:, 4:].min():.3f} to {runs[:, 4:].max():.3f}.",
             flush=True,
         )
 
 
 def sine(draws: int) -> Case:
-    """The paper's curve: 2000 points in 0..10, P = (sin x + 1) / 2, one vote an item; between 6 and 8 one in
-    twenty.
+    """The paper's curve: 2000 points in 0..10, P = (sin x + 1) / 2.
+
+    One vote per item; between 6 and 8 one in twenty.
     """
     x = np.sort(np.random.default_rng(0).uniform(0, 10, 2000))
     p = 0.5 * (np.sin(x) + 1)
@@ -177,8 +177,9 @@ def davidson(folder: Path, draws: int) -> Case:
 
 
 def mnist(folder: Path, draws: int, n_items: int = 10_000) -> Case:
-    """10,000 of the digits; soft labels are a small network's cross-validated probabilities, as the paper
-    simulates.
+    """10,000 of the digits.
+
+    Soft labels are a small network's cross-validated probabilities, as the paper simulates.
     """
     rows = np.random.default_rng(0).choice(70_000, n_items, replace=False)
     X = np.load(folder / "mnist" / "features_pixels_umap20.npy")[rows]

@@ -1,5 +1,4 @@
-"""Estimated quality against the truth on cifar10h: is it unbiased, do its intervals cover, does the forecast
-come true?
+"""Estimated quality against the truth on cifar10h: bias, coverage, and whether forecasts come true.
 
     python experiments/quality.py apart held_out forecast forecast_two_moons --draws 10
 
@@ -145,9 +144,7 @@ def held_out(args, graph, truth):
 
 
 def forecast(args, name, graph, truth):
-    """Predicted against real gain of further uniform votes; one alpha throughout, or the best at each
-    number.
-    """
+    """Predicted against real gain of further uniform votes, at one alpha or at the best for each."""
     n, n_classes = truth.shape
     cases = FORECASTS[name]
     print(

@@ -207,8 +207,9 @@ def measure(name, args):
 
 
 def speed(n_items=1_000_000, n_votes=100_000):
-    """100 picks among a million items after 100,000 votes, alpha 0.9; evidence is made up, as only the work
-    matters.
+    """Time 100 picks among a million items after 100,000 votes at alpha 0.9.
+
+    Evidence is made up, as only the work matters.
     """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_items, 3)) + 8 * rng.integers(0, 4, size=(n_items, 3))

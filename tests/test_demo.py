@@ -13,6 +13,8 @@ from softspread.datasets import load
 from softspread.errors import InputError
 from softspread.simulate import draw_votes
 
+PLAN = demo.DemoPlan()
+
 
 @pytest.fixture(scope="module", autouse=True)
 def smaller():
@@ -36,15 +38,12 @@ def score(mean, method="Spreading", spread=0.0):
 
 @pytest.fixture(scope="module")
 def two_draws():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "ALPHAS", (0.9,))
-        patch.setattr(demo, "GAMMAS", (1.0,))
-        patch.setattr(demo, "NEIGHBOR_COUNTS", (5,))
-        return demo.run_demo(seed=3, n_draws=2)
+    plan = demo.DemoPlan(alphas=(0.9,), gammas=(1.0,), neighbor_counts=(5,))
+    return demo.run_demo(seed=3, n_draws=2, plan=plan)
 
 
 @pytest.mark.parametrize("draw", [0, 1])
-@pytest.mark.parametrize("column", range(len(demo.BUDGETS)))
+@pytest.mark.parametrize("column", range(len(PLAN.budgets)))
 def test_figures_are_the_rmse_of_a_fit_done_by_hand(two_draws, draw, column):
     """Spreading equals drawing the same votes and fitting anew, also after an earlier draw was taken back."""
     data = two_draws.data
@@ -63,7 +62,7 @@ def test_items_are_those_of_the_dataset():
     """Same pictures, features and soft labels as the dataset of that name with the same seed; nothing is made
     twice."""
     ours, theirs = (
-        demo.load_data(np.random.default_rng(5)),
+        demo.load_data(np.random.default_rng(5), 20),
         load("digits", random_state=np.random.default_rng(5)),
     )
     assert_array_equal(ours.images, theirs.images)
@@ -83,9 +82,9 @@ def test_a_further_draw_leaves_the_earlier_one_and_the_data_as_they_are(result, 
 def test_baselines_stand_with_their_best_setting(result):
     """The setting shown is one that was tried, and all rows have every budget."""
     for row in result.rows:
-        assert [score.budget for score in row.scores] == list(demo.BUDGETS)
+        assert [score.budget for score in row.scores] == list(PLAN.budgets)
     kernel = next(row for row in result.rows if row.title.startswith("Gaussian"))
-    assert {score.setting for score in kernel.scores} <= {f"gamma {gamma:g}" for gamma in demo.GAMMAS}
+    assert {score.setting for score in kernel.scores} <= {f"gamma {gamma:g}" for gamma in PLAN.gammas}
 
 
 def test_verdict_names_the_lowest_mean(result):
@@ -122,7 +121,7 @@ def test_spread_is_the_sample_deviation_and_absent_for_one_draw():
 def test_views_keep_the_budgets_votes(result):
     """Each view counts as many votes as its budget has, and evidence is at least the item's own votes."""
     n = len(result.data.digits)
-    assert [int(view.n_votes.sum()) for view in result.views] == [round(share * n) for share in demo.BUDGETS]
+    assert [int(view.n_votes.sum()) for view in result.views] == [round(share * n) for share in PLAN.budgets]
     for view in result.views:
         # a vote gives its own item 1 unless another item is the peak of its profile
         assert np.mean(view.evidence >= view.n_votes - 1e-6) > 0.99
@@ -132,7 +131,7 @@ def test_json_is_plain_and_complete(result):
     """Every row and budget has one entry, and it survives a round trip."""
     data = demo.to_json(result)
     assert json.loads(json.dumps(data)) == data
-    assert len(data["results"]) == len(result.rows) * len(demo.BUDGETS)
+    assert len(data["results"]) == len(result.rows) * len(PLAN.budgets)
     assert [verdict["text"] for verdict in data["verdicts"]] == [
         verdict.sentence() for verdict in result.verdicts
     ]

@@ -8,6 +8,7 @@ Everything is computed here and nothing is printed; the command line prints, and
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,42 @@ from softspread.simulate import draw_votes
 from softspread.votes.votes import Votes
 
 SPREADING = "Spreading"
-BUDGETS = (0.01, 0.1, 1.0)  # votes as a share of the items
-ALPHAS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
-CHOSEN = "alpha from the votes"  # the setting that leave-one-vote-out chooses, without the truth
-N_NEIGHBORS = 20
-GAMMAS = (0.25, 0.5, 1.0, 2.0)  # on these items the best one lies inside this range at every budget
-NEIGHBOR_COUNTS = (2, 5, 10, 20, 40)  # likewise
-SHOWN_BUDGET = 1  # the maps open with the middle budget
+CHOSEN = "alpha from the votes"  # the setting chosen from held-out votes, without the truth
+
+
+@dataclass(frozen=True, slots=True)
+class DemoPlan:
+    """What the demo runs; on the digits, the best setting of each baseline lies inside its range."""
+
+    budgets: tuple[float, ...] = (0.01, 0.1, 1.0)  # votes as a share of the items
+    alphas: tuple[float, ...] = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+    n_neighbors: int = 20
+    gammas: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0)
+    neighbor_counts: tuple[int, ...] = (2, 5, 10, 20, 40)
+    shown_budget: int = 1  # the maps open with the middle budget
+
+    def methods(self) -> list[tuple[str, str, Callable[[], Any]]]:
+        """Method, setting, and how to make its estimator."""
+        pls = ProbabilisticLabelSpreading
+        spreading = [(SPREADING, f"alpha {alpha:g}", partial(pls, alpha=alpha)) for alpha in self.alphas]
+        kernels = [
+            ("Gaussian kernel", f"gamma {gamma:g}", partial(GaussianKernelRegression, gamma=gamma))
+            for gamma in self.gammas
+        ]
+        nearest = [
+            ("Nearest votes", f"k {k}", partial(KNeighborsVotes, n_neighbors=k)) for k in self.neighbor_counts
+        ]
+        return [
+            *spreading,
+            (SPREADING, CHOSEN, partial(pls, alpha="auto")),
+            ("Own votes only", "", VoteHistogram),
+            *kernels,
+            *nearest,
+        ]
+
+    def n_steps(self, n_draws: int) -> int:
+        """How often :func:`run_demo` reports progress."""
+        return 1 + n_draws * len(self.budgets)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,14 +170,13 @@ class DemoResult:
     n_draws: int
     data: DemoData
     rows: tuple[Row, ...]
-    views: tuple[
-        report.View, ...
-    ]  # spreading with the chosen alpha after the first draw's votes, for each budget
+    views: tuple[report.View, ...]  # the chosen alpha after the first draw's votes, one per budget
+    plan: DemoPlan
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """One for each budget."""
-        return tuple(self._verdict(column) for column in range(len(BUDGETS)))
+        return tuple(self._verdict(column) for column in range(len(self.plan.budgets)))
 
     def _verdict(self, column: int) -> Verdict:
         spreading = [row.scores[column] for row in self.rows if row.spreads]
@@ -157,22 +186,29 @@ class DemoResult:
 
 
 # -------------------------------------------------------------------------------------------------- computing
-def run_demo(seed: int = 0, n_draws: int = 5, advance: Advance = lambda steps: None) -> DemoResult:
+def run_demo(
+    seed: int = 0,
+    n_draws: int = 5,
+    advance: Advance = lambda steps: None,
+    plan: DemoPlan | None = None,
+) -> DemoResult:
     """Score spreading and the baselines on votes drawn from known soft labels.
 
     Parameters
     ----------
     seed : fixes soft labels, votes and the map; further draws leave the earlier ones as they are
     n_draws : independent sets of votes
-    advance : called with 1 after each of ``n_steps(n_draws)`` steps
+    advance : called with 1 after each of ``plan.n_steps(n_draws)`` steps
+    plan : budgets, methods and their settings
     """
     validation.count("seed", seed)
     validation.count("draws", n_draws, smallest=1)
     data_seed, *draw_seeds = np.random.SeedSequence(seed).spawn(1 + n_draws)
-    data = load_data(np.random.default_rng(data_seed))
+    plan = DemoPlan() if plan is None else plan
+    data = load_data(np.random.default_rng(data_seed), plan.n_neighbors)
     advance(1)
     n = len(data.digits)
-    budgets = [(share, max(1, round(share * n))) for share in BUDGETS]
+    budgets = [(share, max(1, round(share * n))) for share in plan.budgets]
     found: dict[tuple[str, str, float], list[float]] = {}
     views: list[report.View] = []
     # One estimator per alpha takes in each draw's votes as they come and gives them back: scales are found
@@ -180,14 +216,14 @@ def run_demo(seed: int = 0, n_draws: int = 5, advance: Advance = lambda steps: N
     nothing = draw_votes(data.p_true, 0, 0)
     spreaders = {
         name: make().fit(data.graph, nothing)
-        for _, name, make in _methods()
+        for _, name, make in plan.methods()
         if name.startswith("alpha ") and name != CHOSEN
     }
     for number, draw_seed in enumerate(draw_seeds):
         votes = draw_votes(data.p_true, budgets[-1][1], np.random.default_rng(draw_seed))
         for (share, n_votes), n_before in zip(budgets, [0] + [m for _, m in budgets], strict=False):
             first, new = _part(votes, 0, n_votes), _part(votes, n_before, n_votes)
-            for method, setting, make in _methods():
+            for method, setting, make in plan.methods():
                 if setting in spreaders:
                     estimator = spreaders[setting].update(new.items, new.labels).refine()
                 else:
@@ -201,19 +237,14 @@ def run_demo(seed: int = 0, n_draws: int = 5, advance: Advance = lambda steps: N
             advance(1)
         for spreader in spreaders.values():
             spreader.undo(votes.items, votes.labels)
-    return DemoResult(seed, n_draws, data, _rows(found, budgets), tuple(views))
+    return DemoResult(seed, n_draws, data, _rows(found, budgets, plan), tuple(views), plan)
 
 
-def n_steps(n_draws: int) -> int:
-    """How often :func:`run_demo` reports progress."""
-    return 1 + n_draws * len(BUDGETS)
-
-
-def load_data(rng: np.random.Generator) -> DemoData:
+def load_data(rng: np.random.Generator, n_neighbors: int) -> DemoData:
     """The digits with simulated soft labels, and what the demo adds to them: a graph and a map."""
     found = synthetic.digits(random_state=rng)
     embedding = np.asarray(found.X)
-    graph = knn_graph(embedding, N_NEIGHBORS)
+    graph = knn_graph(embedding, n_neighbors)
     positions = lay_out(graph, embedding[:, :2], rng)
     return DemoData(
         np.asarray(found.images),
@@ -225,37 +256,22 @@ def load_data(rng: np.random.Generator) -> DemoData:
     )
 
 
-def _methods() -> list[tuple[str, str, Callable[[], Any]]]:
-    spreading = [
-        (SPREADING, f"alpha {alpha:g}", _maker(ProbabilisticLabelSpreading, alpha=alpha)) for alpha in ALPHAS
-    ]
-    spreading.append((SPREADING, CHOSEN, _maker(ProbabilisticLabelSpreading, alpha="auto")))
-    kernels = [
-        ("Gaussian kernel", f"gamma {gamma:g}", _maker(GaussianKernelRegression, gamma=gamma))
-        for gamma in GAMMAS
-    ]
-    nearest = [("Nearest votes", f"k {k}", _maker(KNeighborsVotes, n_neighbors=k)) for k in NEIGHBOR_COUNTS]
-    return [*spreading, ("Own votes only", "", VoteHistogram), *kernels, *nearest]
-
-
-def _maker(kind: Callable[..., Any], **settings: Any) -> Callable[[], Any]:
-    return lambda: kind(**settings)
-
-
 def _part(votes: Votes, start: int, stop: int) -> Votes:
     chosen = slice(start, stop)
     return Votes(votes.items[chosen], votes.labels[chosen], votes.weights[chosen], classes=votes.classes)
 
 
 def _rows(
-    found: Mapping[tuple[str, str, float], Sequence[float]], budgets: Sequence[tuple[float, int]]
+    found: Mapping[tuple[str, str, float], Sequence[float]],
+    budgets: Sequence[tuple[float, int]],
+    plan: DemoPlan,
 ) -> tuple[Row, ...]:
     def at(method: str, setting: str) -> list[Score]:
         return [
             Score(method, setting, share, m, tuple(found[method, setting, share])) for share, m in budgets
         ]
 
-    methods = [(method, setting) for method, setting, _ in _methods()]
+    methods = [(method, setting) for method, setting, _ in plan.methods()]
     rows = [Row(f"{m}, {s}", True, tuple(at(m, s))) for m, s in methods if m == SPREADING]
     for title in dict.fromkeys(m for m, _ in methods if m != SPREADING):
         tried = [at(m, s) for m, s in methods if m == title]
@@ -276,7 +292,7 @@ def to_json(result: DemoResult) -> dict[str, Any]:
         "seed": result.seed,
         "draws": result.n_draws,
         "n_items": len(result.data.digits),
-        "parameters": parameters(),
+        "parameters": _parameters(result.plan),
         "versions": versions(),
         "results": [
             {
@@ -309,16 +325,10 @@ def to_json(result: DemoResult) -> dict[str, Any]:
     }
 
 
-def parameters() -> dict[str, Any]:
-    """What is fixed in the demo."""
-    return {
-        "alphas": list(ALPHAS),
-        "gammas": list(GAMMAS),
-        "neighbor_counts": list(NEIGHBOR_COUNTS),
-        "n_components": synthetic.DIGITS_DIMENSION,
-        "n_neighbors": N_NEIGHBORS,
-        "budgets": list(BUDGETS),
-    }
+def _parameters(plan: DemoPlan) -> dict[str, Any]:
+    names = ("alphas", "gammas", "neighbor_counts", "budgets")
+    single = {"n_components": synthetic.DIGITS_DIMENSION, "n_neighbors": plan.n_neighbors}
+    return single | {name: list(getattr(plan, name)) for name in names}
 
 
 def versions() -> dict[str, str]:
@@ -346,21 +356,18 @@ def demo_page(result: DemoResult, seconds: float, command: str) -> str:
         report.section(
             "Where the votes went, and how far they reached",
             report.item_map(_map(result)),
-            note="One draw of votes, spread with the alpha that the votes themselves ask for. Items that lie "
-            "together "
-            "are neighbours in the graph; large numbers stand in the middle of each digit. Point at an item "
-            "to see its "
-            "soft label and the truth.",
+            note="One draw of votes, spread with the alpha that the votes themselves ask for. Items that "
+            "lie together are neighbours in the graph; large numbers stand in the middle of each digit. "
+            "Point at an item to see its soft label and the truth.",
         ),
         report.section(
             "Error of the soft labels",
             report.table(_header(result), _table_rows(result)),
             report.bullets([verdict.sentence() for verdict in result.verdicts]),
             note=f"RMSE over all items and classes, mean ± standard deviation over {draws}; lower is better, "
-            "★ marks "
-            "the lowest. Baselines stand with the setting that turned out best at each budget, which nobody "
-            "knows in "
-            "advance; so does spreading where it is said to win with one alpha of several.",
+            "★ marks the lowest. Baselines stand with the setting that turned out best at each budget, "
+            "which nobody knows in advance; so does spreading where it is said to win with one alpha of "
+            "several.",
         ),
         report.section(
             "Evidence per item",
@@ -368,10 +375,8 @@ def demo_page(result: DemoResult, seconds: float, command: str) -> str:
                 {view.name: view.evidence for view in result.views}, "votes' worth of evidence"
             ),
             note="How many items (height) have received how much (logarithmic), same draw. Few votes must "
-            "travel far "
-            "to reach every item, many need not, so evidence is comparable within one budget only. Little "
-            "evidence "
-            "means a soft label to check first.",
+            "travel far to reach every item, many need not, so evidence is comparable within one budget "
+            "only. Little evidence means a soft label to check first.",
         ),
         report.section("What was run", report.facts(_facts(result, seconds)), report.code(command)),
         footer="Votes spread as in arXiv:2602.04574. This file is complete in itself and loads nothing.",
@@ -396,7 +401,7 @@ def _map(result: DemoResult) -> report.ItemMap:
     classes = np.unique(data.digits).tolist()
     middles = {str(c): tuple(np.median(data.positions[data.digits == c], axis=0).tolist()) for c in classes}
     return report.ItemMap(
-        data.positions, classes, result.views, SHOWN_BUDGET, data.p_true, data.images, middles
+        data.positions, classes, result.views, result.plan.shown_budget, data.p_true, data.images, middles
     )
 
 
@@ -429,12 +434,12 @@ def _facts(result: DemoResult, seconds: float) -> dict[str, Any]:
         "Truth": synthetic.DIGITS_TRUTH,
         "Votes": "item uniform with replacement, class from its true soft label; smaller budgets are the "
         "first votes",
-        "Graph": f"{N_NEIGHBORS} nearest neighbours, in {data.graph.n_components} component(s)",
+        "Graph": f"{result.plan.n_neighbors} nearest neighbours, in {data.graph.n_components} component(s)",
         "Spreading": "alpha "
-        + ", ".join(f"{alpha:g}" for alpha in ALPHAS)
+        + ", ".join(f"{alpha:g}" for alpha in result.plan.alphas)
         + ", and the one with the best leave-one-vote-out score",
-        "Gaussian kernel": "gamma " + ", ".join(f"{gamma:g}" for gamma in GAMMAS),
-        "Nearest votes": "k " + ", ".join(map(str, NEIGHBOR_COUNTS)),
+        "Gaussian kernel": "gamma " + ", ".join(f"{gamma:g}" for gamma in result.plan.gammas),
+        "Nearest votes": "k " + ", ".join(map(str, result.plan.neighbor_counts)),
         "Draws": result.n_draws,
         "Seed": result.seed,
         "Time": f"{seconds:.1f} s",

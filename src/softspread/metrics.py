@@ -65,8 +65,9 @@ def total_variation(p_true: Any, p: Any) -> float:
 
 
 def accuracy(p_true: Any, p: Any) -> float:
-    """Share of items whose most probable class is right; where the truth has ties, any of the tied classes
-    is.
+    """Share of items whose most probable class is right.
+
+    Where the truth has ties, any of the tied classes counts as right.
 
     Examples
     --------

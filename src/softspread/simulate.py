@@ -1,5 +1,4 @@
-"""Annotators that do not exist: votes drawn from known soft labels, and soft labels for data that only has
-hard ones.
+"""Simulated annotators: votes drawn from known soft labels, and soft labels made from hard ones.
 
     features, hard labels  ->  p_true (n, n_classes)  ->  Votes          theory: [simulated vote]
 
@@ -74,8 +73,7 @@ def _class_names(classes: Any, n_classes: int) -> AnyArray:
 
 
 def draw_columns(p: FloatArray, rows: IntArray, uniform: FloatArray) -> IntArray:
-    """Turn uniform numbers into columns of the given rows by the inverse of each row's cumulative
-    distribution.
+    """Draw one column per row by inverting the cumulative distribution of that row.
 
     Parameters
     ----------
@@ -213,8 +211,9 @@ def draw_crowd_votes(
 def simulate_soft_labels(
     X: Any, y: Any, random_state: Any = None, *, classifier: Any = None, n_folds: int = N_FOLDS
 ) -> FloatArray:
-    """Give hard-labelled items soft labels: the class probabilities of a classifier that has not seen the
-    item.
+    """Give hard-labelled items soft labels.
+
+    Each item gets the class probabilities of a classifier that has not seen it.
 
     Parameters
     ----------
@@ -259,8 +258,7 @@ def _check_labels(features: AnyArray, labels: AnyArray, n_folds: int) -> None:
     if counts.min() < n_folds:
         raise InputError(
             f"class {classes[counts.argmin()]!r} has {counts.min()} items, {n_folds} folds need at least "
-            f"{n_folds}; "
-            "merge rare classes or lower n_folds."
+            f"{n_folds}; merge rare classes or lower n_folds."
         )
 
 

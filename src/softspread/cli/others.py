@@ -175,7 +175,8 @@ def add_commands(app: typer.Typer) -> None:
         from softspread._common.threads import progress_bar
 
         seed = run.common.seed
-        with progress_bar("drawing, spreading", demos.n_steps(draws), not run.common.quiet) as advance:
+        n_steps = demos.DemoPlan().n_steps(draws)
+        with progress_bar("drawing, spreading", n_steps, not run.common.quiet) as advance:
             result = demos.run_demo(seed, draws, advance)
         typed = f"softspread demo --seed {seed} --draws {draws}"
         write_text(out, demos.demo_page(result, run.seconds, typed))

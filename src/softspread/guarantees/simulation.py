@@ -61,8 +61,9 @@ class ConsistencyPoint:
 
 
 def sine_soft_labels(X: AnyArray) -> FloatArray:
-    """Known soft labels of two classes, (1 + sin(2 pi x_1)) / 2 and the rest; Lipschitz constant sqrt(2)
-    pi.
+    """Known soft labels of two classes, (1 + sin(2 pi x_1)) / 2 and the rest.
+
+    Their Lipschitz constant is sqrt(2) pi.
     """
     first = (1 + np.sin(2 * np.pi * X[:, 0])) / 2
     return np.column_stack([first, 1 - first])
@@ -143,8 +144,9 @@ def _simulate_at(
 def _one_draw(
     n: int, d: int, n_votes: int, alpha: float, reach: float | int, rng: np.random.Generator
 ) -> tuple[float, float, float]:
-    """Edges per item, largest error and RMSE of one draw; a whole ``reach`` counts neighbours, else it is a
-    radius.
+    """Edges per item, largest error and RMSE of one draw.
+
+    An integer ``reach`` is a number of neighbours, a float a radius.
     """
     from softspread.estimators.spreading import ProbabilisticLabelSpreading
     from softspread.graph import epsilon_graph, knn_graph

@@ -1,5 +1,4 @@
-"""What the consistency theorem promises, as numbers, and a simulation that shows the promise kept far
-earlier.
+"""What the consistency theorem promises, as numbers.
 
     epsilon, delta, dimension, region  ->  alpha_n, l_n, h_n, c0 .. c5, zeta  ->  n, m, failure bound
                                                             theory: [guarantee], [guarantee constants],
@@ -132,8 +131,9 @@ class Plan:
 
     @property
     def votes_per_item_counting(self) -> float:
-        """Votes on every single item that guarantee the same without any graph, by Hoeffding and a union
-        bound.
+        """Votes on each item that guarantee the same without a graph.
+
+        By Hoeffding's inequality and a union bound.
         """
         log_failures = math.log(2 * self.n_classes) + self.log10_n_items * LN10 - math.log(self.delta)
         return self.n_classes * log_failures / 2 / self.epsilon / self.epsilon
@@ -309,8 +309,7 @@ def _checked_region(d: int, p_min: Any, p_max: Any, rho: Any, r_0: Any) -> tuple
     if log_mass > ROUNDING:
         raise InputError(
             f"a ball of radius r_0 = {r_0:g} would hold {_shown(log_mass / LN10)} of all probability, more "
-            "than 1; "
-            "lower p_min, rho or r_0."
+            "than 1; lower p_min, rho or r_0."
         )
     return p_min, p_max, log_rho, r_0
 
@@ -350,9 +349,7 @@ def log_ball_volume(d: int) -> float:
 
 
 def _smallest_n(logs: _Logs, delta: float, scale: float, r_0: float) -> tuple[int | float, float]:
-    """The smallest n from which on balls are full, up to probability delta / 3, and h_n < r_0; and its
-    logarithm.
-    """
+    """The smallest n whose balls are full up to probability delta / 3 and h_n < r_0, and its log."""
 
     def small_balls(log_n: float) -> bool:
         return scale - _log_path_length(logs, log_n) < math.log(r_0)
@@ -376,9 +373,7 @@ def _smallest_n(logs: _Logs, delta: float, scale: float, r_0: float) -> tuple[in
 
 
 def _from_here_on(log_c: float, power: float, offset: float) -> float:
-    """The smallest x >= log(SMALLEST_N) such that c exp(power x) >= x + offset there and for every larger
-    x.
-    """
+    """Smallest x >= log(SMALLEST_N) with c exp(power x) >= x + offset there and beyond."""
 
     def slack(x: float) -> float:
         return log_c + power * x - math.log(x + offset)
@@ -477,8 +472,9 @@ def _power10(log10_value: float) -> float:
 
 
 def _whole(log_value: float, nearest: bool = False) -> int | float:
-    """exp(log_value) as a whole number, rounded up (or to the nearest); inf where it has too many digits to
-    print.
+    """exp(log_value) as an integer, rounded up or to the nearest.
+
+    inf where it has too many digits to print.
     """
     if log_value > MOST_DIGITS * LN10:
         return math.inf

@@ -77,8 +77,7 @@ def cards(items: Sequence[Card]) -> str:
     """A row of figures."""
     parts = [
         f"<div class='card {'good' if card.good else 'plain'}'><div "
-        f"class='card-title'>{escape(card.title)}</div>"
-        f"<div class='figure'>{escape(card.figure)}</div><div "
+        f"class='card-title'>{escape(card.title)}</div><div class='figure'>{escape(card.figure)}</div><div "
         f"class='card-text'>{escape(card.text)}</div></div>"
         for card in items
     ]
@@ -92,8 +91,9 @@ def facts(values: Mapping[str, Any]) -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[Cell]], caption: str = "") -> str:
-    """A table whose first column names the rows; the best entries stand out by weight and a mark, not colour
-    alone.
+    """A table whose first column names the rows.
+
+    The best entries stand out by weight and a mark, not by colour alone.
     """
     head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in header)
     body = "".join(

@@ -24,8 +24,9 @@ class _Axis:
 
 
 def histograms(series: Mapping[str, FloatArray], unit: str) -> str:
-    """How values are spread, one small chart for each series, on one shared logarithmic scale with the median
-    marked.
+    """Show how values are distributed, one small chart per series.
+
+    All share one logarithmic scale, with the median marked.
 
     Parameters
     ----------
@@ -73,8 +74,7 @@ def _histogram(name: str, values: FloatArray, axis: _Axis, unit: str) -> str:
         text = f"{read(edges[column]):.3g} to {read(edges[column + 1]):.3g} {unit}: {count} items"
         bars.append(
             f"<rect class='bar' x='{left + column * step + 0.5:.1f}' y='{base - size:.1f}' "
-            f"width='{step - 1:.1f}' "
-            f"height='{size:.1f}'><title>{escape(text)}</title></rect>"
+            f"width='{step - 1:.1f}' height='{size:.1f}'><title>{escape(text)}</title></rect>"
         )
     ticks = []
     for value in axis.ticks:
@@ -88,17 +88,15 @@ def _histogram(name: str, values: FloatArray, axis: _Axis, unit: str) -> str:
     x = across(median)
     anchor = "end" if x > width / 2 else "start"
     line = (
-        f"<line class='median' x1='{x:.1f}' x2='{x:.1f}' y1='{top - 16}' y2='{base}'/>"
-        f"<text class='tick' x='{x + (-5 if anchor == 'end' else 5):.1f}' y='{top - 8}' "
-        f"text-anchor='{anchor}'>"
-        f"median {read(median):.2g}</text>"
+        f"<line class='median' x1='{x:.1f}' x2='{x:.1f}' y1='{top - 16}' y2='{base}'/><text class='tick' "
+        f"x='{x + (-5 if anchor == 'end' else 5):.1f}' y='{top - 8}' text-anchor='{anchor}'>median "
+        f"{read(median):.2g}</text>"
     )
     return (
         f"<svg class='chart' viewBox='0 0 {width:g} {height:g}' role='img' aria-label='{escape(name)}: "
-        f"{escape(unit)}'>"
-        f"<text class='chart-title' x='{left}' y='12'>{escape(name)}</text>{''.join(bars)}"
-        f"<line class='axis' x1='{left}' x2='{width - left}' y1='{base}' "
-        f"y2='{base}'/>{''.join(ticks)}{line}</svg>"
+        f"{escape(unit)}'><text class='chart-title' x='{left}' "
+        f"y='12'>{escape(name)}</text>{''.join(bars)}<line class='axis' x1='{left}' x2='{width - left}' "
+        f"y1='{base}' y2='{base}'/>{''.join(ticks)}{line}</svg>"
     )
 
 
@@ -113,8 +111,9 @@ class CurvePoint:
 
 
 def curve(series: Mapping[str, Sequence[CurvePoint]], across_text: str, up_text: str) -> str:
-    """Scores over settings, one line for each series; settings stand at even distances, whatever their
-    values.
+    """Scores over settings, one line per series.
+
+    Settings are evenly spaced, whatever their values.
 
     Parameters
     ----------
@@ -161,9 +160,8 @@ def curve(series: Mapping[str, Sequence[CurvePoint]], across_text: str, up_text:
             title = f"{across_text} {point.setting:g}: {point.score:.4f} ± {error:.4f}"
             parts.append(
                 f"<line class='whisker' x1='{x:.1f}' x2='{x:.1f}' y1='{y_of(point.score - error):.1f}' "
-                f"y2='{y_of(point.score + error):.1f}'/>"
-                f"<circle class='dot{' best' if point.best else ''}' cx='{x:.1f}' "
-                f"cy='{y_of(point.score):.1f}' "
+                f"y2='{y_of(point.score + error):.1f}'/><circle class='dot{' best' if point.best else ''}' "
+                f"cx='{x:.1f}' cy='{y_of(point.score):.1f}' "
                 f"r='{6 if point.best else 4}'><title>{escape(title)}</title></circle>"
             )
         if len(series) > 1 and ordered:

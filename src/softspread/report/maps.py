@@ -54,8 +54,9 @@ class ItemMap:
 
 
 def item_map(data: ItemMap, name: str = "items") -> str:
-    """Two maps of all items, by most probable class and by evidence; pointing at an item shows what is known
-    of it.
+    """Two maps of all items: by most probable class and by evidence.
+
+    Pointing at an item shows what is known about it.
     """
     options = "".join(
         f"<button type='button' data-view='{number}' aria-pressed='{str(number == data.start).lower()}'>"
@@ -67,9 +68,8 @@ def item_map(data: ItemMap, name: str = "items") -> str:
         for label, color in zip(data.classes, class_colors(len(data.classes)), strict=True)
     )
     maps = "".join(
-        f"<figure><figcaption>{escape(title)}</figcaption>"
-        f"<svg class='map' data-kind='{kind}' viewBox='0 0 {MAP_SIZE} {MAP_SIZE}' role='img' "
-        f"aria-label='{escape(title)}'></svg>{key}</figure>"
+        f"<figure><figcaption>{escape(title)}</figcaption><svg class='map' data-kind='{kind}' viewBox='0 0 "
+        f"{MAP_SIZE} {MAP_SIZE}' role='img' aria-label='{escape(title)}'></svg>{key}</figure>"
         for kind, title, key in (
             (
                 "class",
@@ -85,10 +85,9 @@ def item_map(data: ItemMap, name: str = "items") -> str:
         )
     )
     return (
-        f"<div class='item-map' data-source='{escape(name)}'>"
-        f"<div class='switch' role='group' aria-label='votes so far'>{options}</div>"
-        f"<div class='maps'>{maps}</div><div class='tip' hidden></div>"
-        "<noscript><p class='note'>The maps are drawn by the page's own script; allow "
+        f"<div class='item-map' data-source='{escape(name)}'><div class='switch' role='group' "
+        f"aria-label='votes so far'>{options}</div><div class='maps'>{maps}</div><div class='tip' "
+        "hidden></div><noscript><p class='note'>The maps are drawn by the page's own script; allow "
         "it.</p></noscript></div>" + embed_json(name, _map_data(data))
     )
 

@@ -110,8 +110,9 @@ def _lay_out(tree: Any, marks: FloatArray, start: FloatArray, rng: np.random.Gen
 
 
 def point_map(data: PointMap, name: str = "points") -> str:
-    """Three drawings of the same dots; on a screen one is shown and buttons switch, on paper all stand side
-    by side.
+    """Three drawings of the same dots.
+
+    A screen shows one at a time, with buttons to switch; paper shows all side by side.
     """
     kinds = (("class", "Class"), ("evidence", "Evidence"), ("uncertainty", "Uncertainty"))
     buttons = "".join(
@@ -138,10 +139,8 @@ def point_map(data: PointMap, name: str = "points") -> str:
     }
     figures = "".join(
         f"<figure data-kind='{kind}'{'' if kind == 'class' else ' class=other'}>"
-        f"<figcaption>{escape(captions[kind])}</figcaption>"
-        f"<canvas width='{PLANE[0]}' height='{PLANE[1]}' role='img' "
-        f"aria-label='{escape(captions[kind])}'></canvas>"
-        f"{keys[kind]}</figure>"
+        f"<figcaption>{escape(captions[kind])}</figcaption><canvas width='{PLANE[0]}' height='{PLANE[1]}' "
+        f"role='img' aria-label='{escape(captions[kind])}'></canvas>{keys[kind]}</figure>"
         for kind, _ in kinds
     )
     return (

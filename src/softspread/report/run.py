@@ -80,10 +80,9 @@ def run_page(content: RunContent) -> str:
         heading(
             f"Soft labels of {n:,} items",
             f"Estimated from {n_votes:,.0f} votes on {int((content.vote_counts.sum(axis=1) > 0).sum()):,} of "
-            "them. A "
-            "soft label says how annotators would share their votes among the classes; evidence says how "
-            "many votes' "
-            "worth has reached an item; an interval says how far the estimate may be off.",
+            "them. A soft label says how annotators would share their votes among the classes; evidence "
+            "says how many votes' worth has reached an item; an interval says how far the estimate may be "
+            "off.",
         ),
         cards(_cards(content)),
         *(f"<p class='warning'>{escape(text)}</p>" for text in content.warnings),
@@ -168,8 +167,7 @@ def _map_section(content: RunContent) -> str:
     drawn = f"{len(rows):,} of the {n:,} items, drawn at random." if len(rows) < n else f"All {n:,} items."
     note = (
         f"{drawn} Items with similar embeddings lie together; the picture is for the eye, no figure comes "
-        "from it. "
-        "Point at a dot to see its item."
+        "from it. Point at a dot to see its item."
     )
     assert PLANE[0] > PLANE[1]  # the style sheet lays the map out as a landscape
     return section("Map of the items", point_map(data), note=note)
@@ -195,8 +193,7 @@ def _uncertainty_section(content: RunContent) -> str:
         ),
         note=f"How many items (height) have how much. Evidence on a logarithmic scale; intervals at {level} "
         "confidence. An item is clear where one class surely has at least 70 %, ambiguous where none can "
-        "have it, and "
-        "needs votes where the interval leaves both open.",
+        "have it, and needs votes where the interval leaves both open.",
     )
 
 
@@ -225,8 +222,7 @@ def _class_section(content: RunContent) -> str:
         "Classes",
         table(["Class", "Votes", "Share of votes", "Mean soft label", "Items it leads"], rows),
         note="The mean soft label is the estimated share of the class over all items; it differs from the "
-        "share of "
-        f"votes where votes are not spread evenly.{more}",
+        f"share of votes where votes are not spread evenly.{more}",
     )
 
 
@@ -243,8 +239,7 @@ def _item_sections(content: RunContent) -> list[str]:
             "Most uncertain items",
             _item_cards(content, uncertain, "interval {:.0%} wide", width),
             note="The widest intervals: next to nothing has reached these items. Votes here teach the most "
-            "about them; "
-            "'softspread query' also weighs what a vote teaches about others.",
+            "about them; 'softspread query' also weighs what a vote teaches about others.",
         )
     ]
     if known.any() and n_classes > 1:
@@ -254,9 +249,8 @@ def _item_sections(content: RunContent) -> list[str]:
                 "Most ambiguous items",
                 _item_cards(content, ambiguous, "entropy {:.0%}", entropy),
                 note="Soft labels shared most evenly (entropy, as a share of the largest possible) in spite "
-                "of "
-                f"at least {ENOUGH_EVIDENCE:g} vote's worth of evidence: "
-                "annotators may truly disagree here.",
+                f"of at least {ENOUGH_EVIDENCE:g} vote's worth of evidence: annotators may truly disagree "
+                "here.",
             )
         )
     return blocks
@@ -284,10 +278,9 @@ def _item_cards(content: RunContent, rows: IntArray, text: str, values: FloatArr
         )
         name = content.names[row : row + 1].tolist()[0]
         parts.append(
-            f"<div class='item'>{image}<strong>{escape(name)}</strong>"
-            f"<span class='more'>{escape(text.format(values[row]))}<br>evidence {content.evidence[row]:.2g}, "
-            "own votes "
-            f"{own:g}</span><ol class='shares'>{shares}</ol></div>"
+            f"<div class='item'>{image}<strong>{escape(name)}</strong><span "
+            f"class='more'>{escape(text.format(values[row]))}<br>evidence {content.evidence[row]:.2g}, own "
+            f"votes {own:g}</span><ol class='shares'>{shares}</ol></div>"
         )
     return f"<div class='items'>{''.join(parts)}</div>"
 
@@ -311,8 +304,7 @@ def _quality_section(quality: Quality) -> str:
         table(["Measure", "Estimate", f"{quality.confidence_level:.0%} interval"], rows),
         *(paragraph(text) for text in quality.notes),
         note="Every vote is held out in turn and predicted from the others. Telling error from the noise of "
-        "votes "
-        "takes items with two or more votes.",
+        "votes takes items with two or more votes.",
     )
 
 
@@ -351,8 +343,7 @@ def _annotator_section(frame: pd.DataFrame) -> str:
     return section(
         "Annotators",
         table(["Annotator", "Votes", "Agreement with the others", "Consistency", "Verdict"], rows),
-        note="Consistency: the estimated share of an annotator's votes that follow the soft labels, the rest "
-        "being "
-        "blind guesses; with a 90 % interval. Lowest first."
+        note="Consistency: the estimated share of an annotator's votes that follow the soft labels, the "
+        "rest being blind guesses; with a 90 % interval. Lowest first."
         + (f" {more:,} more are not shown." if more > 0 else ""),
     )

@@ -220,8 +220,9 @@ def scores(trial: Trial, bench: Bench) -> list[Row]:
 
 
 def estimated_rmse(trial: Trial, bench: Bench) -> list[Row]:
-    """What a small annotated set says about the RMSE on held-out items: by histograms as in the paper, and
-    corrected.
+    """Estimate the RMSE on held-out items from a small annotated set.
+
+    By histograms, as in the paper, and with the noise of the votes taken off.
 
     Options: ``sizes`` and ``votes_per_item``, lists in a list.
     """
@@ -279,9 +280,7 @@ def first_votes(votes: Votes, number: int) -> Votes:
 
 
 def entropy(trial: Trial, bench: Bench) -> list[Row]:
-    """How uncertain the soft labels of a dataset are, and how often their most probable class is the hard
-    label.
-    """
+    """How uncertain the soft labels of a dataset are, and how often their mode is the hard label."""
     data = bench.dataset(trial.dataset)
     if data.p_true is None:
         raise LackingError(f"{data.name} has no soft labels; give it features or soft_labels.npy.")

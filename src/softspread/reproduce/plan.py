@@ -77,8 +77,9 @@ class Trial:
 
     @property
     def votes_key(self) -> int:
-        """A number from all that decides which votes are drawn: the method does not, so methods see the same
-        votes.
+        """A seed from everything that decides which votes are drawn.
+
+        The method is not part of it, so all methods see the same votes.
         """
         about = self.describe()
         for entry in ("measure", "method", "parameters", "options"):

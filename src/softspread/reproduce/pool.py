@@ -88,8 +88,9 @@ class Processes:
 
 
 def execute(missing: Sequence[Job], data: Path | None, processes: Processes | None) -> Iterator[Result]:
-    """Results as they come; a trial that needs a library that is not installed comes with the reason
-    instead.
+    """Yield results as they come.
+
+    A trial whose library is not installed yields the reason instead.
     """
     if processes is None or processes.jobs == 1:
         bench = Bench(data)
@@ -109,8 +110,9 @@ def execute(missing: Sequence[Job], data: Path | None, processes: Processes | No
 
 
 def pieces(missing: Sequence[Job]) -> Iterator[list[Job]]:
-    """Pieces of the work, each on one dataset; the dataset with most work first, so that the last pieces are
-    short.
+    """Split the work into pieces, each on one dataset.
+
+    The dataset with the most work comes first, so that the last pieces are short.
     """
     groups: dict[str, list[tuple[float, Job]]] = {}
     for job in missing:

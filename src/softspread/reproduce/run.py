@@ -251,8 +251,9 @@ def plain(value: Any) -> Any:
 
 # ----------------------------------------------------------------------------------------------------- tables
 def read_rows(path: Path) -> dict[str, list[Row]]:
-    """Rows of a file by the key of their trial; a last line that was cut off by an interruption is left
-    out.
+    """Rows of a file by the key of their trial.
+
+    A last line cut off by an interruption is left out.
     """
     found: dict[str, list[Row]] = {}
     if not path.exists():

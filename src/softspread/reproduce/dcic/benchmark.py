@@ -139,8 +139,9 @@ def split_of(fold: int, slice_number: int) -> str:
 def input_dataset(
     raw: RawDataset, slice_number: int, share: float, n_annotations: int, rng: np.random.Generator
 ) -> dict[str, Any]:
-    """What an algorithm gets: some train and val images with a few annotations, the others unlabeled, test
-    complete.
+    """What an algorithm gets as input.
+
+    Some train and val images have a few annotations, the others none; the test split is complete.
     """
     splits = np.array([split_of(int(fold), slice_number) for fold in raw.folds])
     pool = np.flatnonzero(splits != "test")
@@ -197,8 +198,9 @@ def dataset_folder(name: str, method: str, n_annotations: int, share: float) -> 
 
 
 def write_dataset(root: Path, kind: str, folder: str, dataset: dict[str, Any]) -> Path:
-    """Write ``<kind>/<folder>/<folder>-slice<v>.json``; kind is input_datasets, output_datasets,
-    evaluate_datasets.
+    """Write ``<kind>/<folder>/<folder>-slice<v>.json``.
+
+    ``kind`` is input_datasets, output_datasets or evaluate_datasets.
     """
     home = root / kind / folder
     home.mkdir(parents=True, exist_ok=True)
@@ -393,8 +395,9 @@ def run_trial(trial: Trial, opened: Opened) -> list[dict[str, Any]]:
 
 
 def difference_rows(frame: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
-    """KL with improved labels minus KL without: {"PLS, here": {budget: [median, mean, SEM over
-    datasets]}}.
+    """KL with improved labels minus KL without.
+
+    Returns ``{"PLS, here": {budget: [median, mean, SEM over datasets]}}``.
     """
     means = frame.groupby(["budget", "dataset", "method"])["kl"].mean().unstack()
     difference = means["pls"] - means["baseline"]

@@ -1,6 +1,4 @@
-"""Miniature datasets in the format of the DCIC benchmark, made of the digits: what it does without a
-download.
-"""
+"""Miniature datasets in the DCIC benchmark's format, made of the digits: no download needed."""
 
 import json
 from pathlib import Path

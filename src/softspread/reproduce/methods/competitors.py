@@ -61,8 +61,9 @@ class Voted:
         return np.where(counts.any(axis=1), (counts + noise * (counts > 0)).argmax(axis=1), -1)
 
     def people(self) -> AnyArray:
-        """Annotator of each vote; without names, the first vote of each item is person 1, the second person
-        2, ...
+        """Annotator of each vote.
+
+        Without names, the first vote on each item is person 1's, the second person 2's, and so on.
         """
         if self.votes.annotators is not None:
             return self.votes.annotators
@@ -142,15 +143,17 @@ def self_training(voted: Voted, threshold: float = CONFIDENT) -> FloatArray:
 
 
 def laplace_learning(voted: Voted, n_neighbors: int = 20) -> FloatArray:
-    """GraphLearning's Laplace learning: harmonic functions between the voted items, which keep their majority
-    label.
+    """GraphLearning's Laplace learning.
+
+    Harmonic functions between the voted items, which keep their majority label.
     """
     return _graph_learning(voted, "laplace", n_neighbors)
 
 
 def poisson_learning(voted: Voted, n_neighbors: int = 20) -> FloatArray:
-    """GraphLearning's Poisson learning; the positive part of its scores, normalised, stands for a soft
-    label.
+    """GraphLearning's Poisson learning.
+
+    The positive part of its scores, normalised, serves as a soft label.
     """
     return _graph_learning(voted, "poisson", n_neighbors)
 
@@ -183,8 +186,9 @@ def _graph_learning(voted: Voted, model: str, n_neighbors: int) -> FloatArray:
 
 
 def dawid_skene(voted: Voted) -> FloatArray:
-    """crowd-kit's Dawid-Skene: the annotators' confusions and the items' classes together; it knows no
-    features.
+    """crowd-kit's Dawid-Skene.
+
+    It estimates annotators' confusions and items' classes together and uses no features.
     """
     try:
         from crowdkit.aggregation import DawidSkene

@@ -268,8 +268,9 @@ def find_method(name: str) -> Method:
 
 
 def method_title(name: str, parameters: Mapping[str, Any]) -> str:
-    """How a method with its parameters is called in tables, such as "PLS (0.9)"; a star marks a choice by the
-    truth.
+    """Title of a method with its parameters in tables, such as "PLS (0.9)".
+
+    A star marks a choice made by the truth.
 
     Examples
     --------
@@ -292,8 +293,9 @@ def method_title(name: str, parameters: Mapping[str, Any]) -> str:
 
 
 def check_soft_labels(p: FloatArray, n: int, n_classes: int) -> FloatArray:
-    """The soft labels, if they are: shape, no NaN, not negative, rows summing to 1 up to rounding, which is
-    undone.
+    """Check soft labels: shape, no NaN, not negative, rows summing to 1.
+
+    Rounding errors of the sums are removed.
     """
     table = np.asarray(p, dtype=np.float64)
     if table.shape != (n, n_classes) or not np.isfinite(table).all() or (table < 0).any():

@@ -1,6 +1,4 @@
-"""What all figures share: panels, lines with bars, axes in plain numbers, colours (matplotlib, the extra
-``plots``).
-"""
+"""What all figures share: panels, lines with error bars, plain axes, colours (extra ``plots``)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -76,8 +74,9 @@ def finish(axes: Any, title: str, x: str, y: str, legend: bool = True) -> None:
 
 
 def logarithmic(axes: Any, which: str) -> None:
-    """A logarithmic axis with plain numbers at 1, 2, 5, 10, ... (1 and 10 only where it spans many
-    decades).
+    """A logarithmic axis with plain numbers at 1, 2, 5, 10, ...
+
+    Only 1 and 10 are labelled where it spans many decades.
     """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 

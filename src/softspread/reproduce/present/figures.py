@@ -193,9 +193,7 @@ def concentrate(plan: Plan, frame: pd.DataFrame) -> Any:
 
 
 def estimated_rmse(plan: Plan, frame: pd.DataFrame) -> Any:
-    """Estimates of the RMSE over the votes spent, by histograms (left) and with their noise taken off
-    (right).
-    """
+    """Estimated RMSE over votes spent: by histograms (left), with their noise removed (right)."""
     plt = pyplot()
     parts = _per_dataset(frame)
     figure, grid = plt.subplots(

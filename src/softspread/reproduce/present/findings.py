@@ -130,8 +130,7 @@ def stagnation(frames: Frames) -> Iterator[Finding]:
             "RMSE on items without votes stagnates, while it falls on items with votes",
             bool(abs(change["rmse_test"]) < FLAT and change["rmse_train"] > STEEP),
             f"alpha {alpha:g}, from {100 * start:g} % to {100 * end:g} %: {change['rmse_test']:.0%} lower "
-            "without, "
-            f"{change['rmse_train']:.0%} lower with votes",
+            f"without, {change['rmse_train']:.0%} lower with votes",
         )
 
 
@@ -184,8 +183,7 @@ def growing_items(frames: Frames) -> Iterator[Finding]:
             "large one",
             bool(change[low] > FLAT and change[high] < change[low]),
             f"from {means.columns.min():,} to {means.columns.max():,} items: {change[low]:+.0%} at alpha "
-            f"{low:g}, "
-            f"{change[high]:+.0%} at {high:g}",
+            f"{low:g}, {change[high]:+.0%} at {high:g}",
         )
         seen = part.groupby(["alpha", "n_items"])["mean_evidence"].mean().unstack()
         first, last = seen.columns.min(), seen.columns.max()

@@ -1,5 +1,4 @@
-"""One page with every experiment: question, table, figure, findings, and where and why ours differ from the
-paper's.
+"""One page per run: question, table, figure, findings, and how ours differ from the paper's.
 
 <out>/<experiment>/{trials.csv, table.md, table.tex, figure.png}  ->  <out>/report.html, <out>/report.md
 """
