@@ -153,7 +153,7 @@ def one_at_a_time(paths: list[Path], folder: Path) -> Any:
 def ours(paths: list[Path], encoder: Any) -> Any:
     """The inner call behind :func:`softspread.embed`, with the model loaded, as for the other side."""
     from softspread.embedding.embed import EncodingOptions, encode_items
-    from softspread.embedding.inputs import find_items
+    from softspread.embedding.items import find_items
 
     begin, used = time.perf_counter(), time.process_time()
     items = find_items([str(path) for path in paths], ("image",))

@@ -21,7 +21,7 @@ _HOMES = {
     "affinity_graph": "graph",
     "embed": "embedding.embed",
     "zero_shot": "embedding.zero_shot",
-    "compare_spaces": "embedding.check",
+    "compare_spaces": "embedding.comparison",
     "Embedding": "embedding.result",
     "save": "estimators.storage",
     "load": "estimators.storage",
@@ -55,7 +55,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from softspread import metrics as metrics
-    from softspread.embedding.check import compare_spaces as compare_spaces
+    from softspread.embedding.comparison import compare_spaces as compare_spaces
     from softspread.embedding.embed import embed as embed
     from softspread.embedding.result import Embedding as Embedding
     from softspread.embedding.zero_shot import zero_shot as zero_shot

@@ -15,8 +15,9 @@ import numpy as np
 
 from softspread import report
 from softspread._common import validation
-from softspread._common.threads import Advance
+from softspread._common.progress import Advance
 from softspread._common.types import AnyArray, FloatArray
+from softspread._common.versions import versions
 from softspread.datasets import synthetic
 from softspread.estimators.baselines import GaussianKernelRegression, KNeighborsVotes, VoteHistogram
 from softspread.estimators.spreading import ProbabilisticLabelSpreading
@@ -329,15 +330,6 @@ def _parameters(plan: DemoPlan) -> dict[str, Any]:
     names = ("alphas", "gammas", "neighbor_counts", "budgets")
     single = {"n_components": synthetic.DIGITS_DIMENSION, "n_neighbors": plan.n_neighbors}
     return single | {name: list(getattr(plan, name)) for name in names}
-
-
-def versions() -> dict[str, str]:
-    """Of what the figures depend on."""
-    import platform
-    from importlib.metadata import version
-
-    names = ("softspread", "numpy", "scipy", "scikit-learn", "numba")
-    return {"python": platform.python_version()} | {name: version(name) for name in names}
 
 
 def demo_page(result: DemoResult, seconds: float, command: str) -> str:

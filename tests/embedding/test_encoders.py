@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from softspread.embedding.embed import EncodingOptions, embed, encode
 from softspread.embedding.encoders import KNOWN, find_encoder, find_model, how_to_get
-from softspread.embedding.images import Preparation, prepare
+from softspread.embedding.preparation import Preparation, prepare
 from softspread.errors import InputError
 
 KINDS = ["clip", "vit", "dinov2", "resnet"]

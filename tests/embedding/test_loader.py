@@ -6,9 +6,9 @@ import time
 import numpy as np
 import pytest
 
-from softspread.embedding.images import Preparation
-from softspread.embedding.inputs import Items
+from softspread.embedding.items import Items
 from softspread.embedding.loader import SLICE, in_order, load_batches
+from softspread.embedding.preparation import Preparation
 
 SQUARE = Preparation(4, 4)
 

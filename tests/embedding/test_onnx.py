@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from softspread.embedding.embed import embed
 from softspread.embedding.encoders import find_encoder
-from softspread.embedding.images import IMAGENET_MEAN, IMAGENET_STD, prepare
+from softspread.embedding.preparation import IMAGENET_MEAN, IMAGENET_STD, prepare
 from softspread.errors import InputError
 
 pytest.importorskip("onnxruntime", reason="needs softspread[onnx]")

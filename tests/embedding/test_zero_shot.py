@@ -18,7 +18,7 @@ def test_probabilities_equal_the_models_own(torch, clip_folder, pictures):
     p = zero_shot(pictures, CLASSES, encoder=clip_folder)
     encoded = encode(pictures, clip_folder, EncodingOptions())
     wanted = encoded.encoder.preparation
-    from softspread.embedding.images import prepare
+    from softspread.embedding.preparation import prepare
 
     pixels = np.stack([prepare(picture, wanted, encoded.encoder.resize) for picture in pictures])
     tokens = AutoTokenizer.from_pretrained(clip_folder)(

@@ -8,7 +8,7 @@ import pytest
 
 from softspread._common.atomic import write_text
 from softspread.errors import InputError, StoreError
-from softspread.io.workspace import KEPT_ENTRIES, hash_file, hash_values, open_workspace
+from softspread.io.workspace import KEPT_ENTRIES, open_workspace
 
 
 def remember(workspace, key, value="made"):
@@ -124,14 +124,3 @@ def test_other_folders_are_not_taken_over(tmp_path):
     with pytest.raises(InputError, match="is a file; name a folder"), open_workspace(tmp_path / "photo.jpg"):
         pass
     assert os.listdir(tmp_path) == ["photo.jpg"]
-
-
-def test_keys_follow_content(tmp_path):
-    """Same bytes, same key; one byte more, another."""
-    (tmp_path / "a").write_bytes(b"x" * 100)
-    (tmp_path / "b").write_bytes(b"x" * 100)
-    (tmp_path / "c").write_bytes(b"x" * 101)
-    assert hash_file(tmp_path / "a") == hash_file(tmp_path / "b") != hash_file(tmp_path / "c")
-    assert hash_values(1, "a") != hash_values("1", "a")
-    with pytest.raises(InputError, match="cannot read"):
-        hash_file(tmp_path / "none")

@@ -1,4 +1,4 @@
-"""Threads for the compiled loops, and a bar that shows how far they are.
+"""Threads for the compiled loops.
 
 Work is cut into chunks that do not depend on the number of threads, so results do not depend on it either.
 """
@@ -7,13 +7,11 @@ import numbers
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import TypeVar
 
 from softspread.errors import InputError
 
 Part = TypeVar("Part")
-Advance = Callable[[int], None]
 
 
 def count_threads(n_jobs: int | None) -> int:
@@ -29,9 +27,7 @@ def count_threads(n_jobs: int | None) -> int:
 
 
 class Workers:
-    """A pool for many short parallel steps, started when first needed; one thread or one part runs in the
-    caller.
-    """
+    """A pool for many short parallel steps, started when needed; one thread or part runs in the caller."""
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
@@ -64,33 +60,3 @@ class Workers:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(self.n_threads)
             yield from self._pool.map(work, parts)
-
-
-@contextmanager
-def progress_bar(text: str, total: int | None, show: bool) -> Iterator[Advance]:
-    """A bar on standard error if ``show``; the yielded function moves it on. Total None: number of steps
-    unknown.
-    """
-    if not show:
-        yield lambda steps: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description:<22}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task(text, total=total)
-        yield lambda steps: progress.advance(task, steps)

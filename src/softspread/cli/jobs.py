@@ -15,7 +15,9 @@ import numpy as np
 from softspread._common import validation
 from softspread._common.archive import pack_names, read_archive, unpack_names, write_archive
 from softspread._common.atomic import write_text
+from softspread._common.digests import hash_file, hash_values
 from softspread._common.types import AnyArray, IntArray
+from softspread._common.versions import version_of, versions
 from softspread.cli.options import FitOptions, GraphOptions, ItemOptions, VoteOptions
 from softspread.cli.runs import Run, needed
 from softspread.errors import InputError
@@ -25,13 +27,12 @@ from softspread.io.embeddings import Embeddings, read_embeddings
 from softspread.io.matching import MatchedVotes, match_votes, read_classes
 from softspread.io.soft_labels import read_soft_labels
 from softspread.io.votes import VoteFile, VoteReading, read_votes
-from softspread.io.workspace import hash_file, hash_values
 
 CACHE_VERSION = 1  # raise when the same inputs and options no longer give the same entry
 PRIOR_OF_VOTES = "votes"  # in place of a file
 MANY_ITEMS = 50_000  # from here on a step takes long enough for a bar
 Made = TypeVar("Made")
-LIBRARIES = ("softspread", "numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "pandas", "pyarrow")
+FILE_LIBRARIES = ("faiss-cpu", "pandas", "pyarrow")  # soft labels from files depend on these too
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -258,7 +259,7 @@ def fit(
                 votes_key,
                 prior_key,
                 sorted(settings.items()),
-                _version(),
+                version_of("softspread"),
             )
             est = _remembered(run, "fit", key, _load_fit, make, _store_fit)
         tell(f"alpha {est.alpha_:g}{' (chosen)' if est.tuning_ is not None else ''}")
@@ -378,21 +379,7 @@ def number(name: str, text: str, kind: Callable[[str], Any], otherwise: str = ""
         raise InputError(f"--{name} must be {otherwise}{what}, got {text!r}.") from error
 
 
-def _version() -> str:
-    from softspread import __version__
-
-    return __version__
-
-
 # -------------------------------------------------------------------------------------------------- the facts
-def versions() -> dict[str, str]:
-    """Of what the figures depend on."""
-    import platform
-    from importlib.metadata import version
-
-    return {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES}
-
-
 def facts_of(job: Job) -> dict[str, Any]:
     """What went in and what was chosen, ready for JSON; the same inputs and versions give the same."""
     est, votes = job.est, job.votes.votes
@@ -435,5 +422,5 @@ def facts_of(job: Job) -> dict[str, Any]:
             "index": graph.index,
             "sigma2": graph.sigma2,
         },
-        "versions": versions(),
+        "versions": versions(*FILE_LIBRARIES),
     }

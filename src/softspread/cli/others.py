@@ -172,7 +172,7 @@ def add_commands(app: typer.Typer) -> None:
         check_target(out)
 
         from softspread import demo as demos
-        from softspread._common.threads import progress_bar
+        from softspread._common.progress import progress_bar
 
         seed = run.common.seed
         n_steps = demos.DemoPlan().n_steps(draws)

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.sparse import csr_matrix, eye_array
 from scipy.sparse.linalg import LinearOperator, cg
 
-from softspread._common.threads import Advance, Workers
+from softspread._common.progress import Advance
+from softspread._common.threads import Workers
 from softspread._common.types import FloatArray, Solution
 from softspread.diffusion.solver import measure, no_progress
 from softspread.errors import MissingExtraError

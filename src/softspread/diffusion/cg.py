@@ -6,7 +6,8 @@ x += a p,  r -= a (I - alpha S) p,  p = r + b p,   a and b per column        the
 import numpy as np
 
 from softspread import _kernels
-from softspread._common.threads import Advance, Workers
+from softspread._common.progress import Advance
+from softspread._common.threads import Workers
 from softspread._common.types import FloatArray, Solution
 from softspread.diffusion.solver import column_groups, measure, no_progress, row_blocks
 from softspread.graph.graph import Graph

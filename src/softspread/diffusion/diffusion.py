@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from softspread._common.threads import Advance, Workers, count_threads
+from softspread._common.progress import Advance
+from softspread._common.threads import Workers, count_threads
 from softspread._common.types import FloatArray, IntArray, ScaleReport, Solution
 from softspread.diffusion.scales import ScaleFinder
 from softspread.diffusion.solver import Solver, no_progress, prepare

@@ -11,7 +11,8 @@ from scipy.sparse import csc_array, eye_array
 from scipy.sparse.linalg import splu
 from threadpoolctl import threadpool_limits
 
-from softspread._common.threads import Advance, Workers
+from softspread._common.progress import Advance
+from softspread._common.threads import Workers
 from softspread._common.types import FloatArray, Solution
 from softspread.diffusion.solver import measure, no_progress
 from softspread.errors import InputError

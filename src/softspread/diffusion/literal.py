@@ -5,7 +5,7 @@ Y[:, c] += w phi_q  for each vote (q, c) of weight w                            
 
 import numpy as np
 
-from softspread._common.threads import Advance
+from softspread._common.progress import Advance
 from softspread._common.types import FloatArray
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.solver import no_progress

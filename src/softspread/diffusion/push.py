@@ -6,7 +6,8 @@ x_u += r_u,  r_v += alpha S_vu r_u,  r_u = 0,   until |r_u| <= floor sqrt(d_u)  
 import numpy as np
 
 from softspread import _kernels
-from softspread._common.threads import Advance, Workers
+from softspread._common.progress import Advance
+from softspread._common.threads import Workers
 from softspread._common.types import FloatArray, IndexArray, Solution
 from softspread.diffusion.solver import measure, no_progress
 from softspread.graph.graph import Graph

@@ -18,7 +18,8 @@ import threading
 import numpy as np
 
 from softspread import _kernels
-from softspread._common.threads import Workers, progress_bar
+from softspread._common.progress import progress_bar
+from softspread._common.threads import Workers
 from softspread._common.types import AnyArray, FloatArray, IntArray, ScaleReport
 from softspread.diffusion.solver import MOST_COLUMNS, Solver
 from softspread.graph.graph import Graph

@@ -15,7 +15,8 @@ from typing import Protocol
 import numpy as np
 
 from softspread import _kernels
-from softspread._common.threads import Advance, Workers
+from softspread._common.progress import Advance
+from softspread._common.threads import Workers
 from softspread._common.types import FloatArray, Solution, SolveReport
 from softspread.errors import ConvergenceError, InputError
 from softspread.graph.graph import Graph

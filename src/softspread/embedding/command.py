@@ -222,7 +222,7 @@ def _check(
     classes: str | None,
 ) -> None:
     from softspread._common.atomic import replaced_file
-    from softspread.embedding.check import compare_spaces
+    from softspread.embedding.comparison import compare_spaces
     from softspread.embedding.embed import encode, reduce_encoded
     from softspread.errors import InputError
     from softspread.io.matching import match_votes
@@ -320,7 +320,7 @@ def _known_classes(text: str, encoded: "EncodedItems") -> Any:
     """(m,) known classes of the items that were read: by folder, column or another table."""
     import pandas as pd
 
-    from softspread.embedding.inputs import TABLE_ENDINGS, read_table
+    from softspread.embedding.items import TABLE_ENDINGS, read_table
     from softspread.errors import InputError
 
     if text == "folder":

@@ -6,7 +6,6 @@ find_items -> load_batches -> encoder -> FeatureStore -> fit_reducer -> Embeddin
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softspread._common import validation
+from softspread._common.progress import progress_bar, spinner
 from softspread._common.threads import count_threads
 from softspread._common.types import AnyArray, BoolArray, IntArray
-from softspread.embedding.cache import FeatureStore
+from softspread._common.versions import version_of
 from softspread.embedding.encoders import Encoder, find_encoder
-from softspread.embedding.inputs import Items, check_source, find_items
+from softspread.embedding.feature_store import FeatureStore
+from softspread.embedding.items import Items, check_source, find_items
 from softspread.embedding.loader import Batch, Skipped, in_order, load_batches
-from softspread.embedding.progress import items_bar, wait_note
 from softspread.embedding.reducers import REDUCERS, fit_reducer
 from softspread.embedding.result import Embedding
 from softspread.errors import InputError
@@ -142,7 +142,7 @@ def embed(
 
 
 def encode(source: Any, encoder: str | Path, options: EncodingOptions, **where: Any) -> EncodedItems:
-    """Features of all items; ``where`` as in :func:`~softspread.embedding.inputs.find_items`."""
+    """Features of all items; ``where`` as in :func:`~softspread.embedding.items.find_items`."""
     check_source(source)
     model = find_encoder(encoder, device=options.device, half=options.half, download=options.download)
     items = find_items(source, model.takes, **where)
@@ -161,7 +161,7 @@ def encode_items(items: Items, model: Encoder, options: EncodingOptions) -> Enco
     missing = np.flatnonzero(~collected.done)
     known = len(items) - len(missing)
     text = "embedding" if not known else f"embedding ({known:,} known)"
-    with items_bar(text, len(missing), options.verbose and len(missing) > 0) as advance:
+    with progress_bar(text, len(missing), options.verbose and len(missing) > 0, "items") as advance:
         try:
             _fill(collected, items, _in_good_order(items, missing), model, store, options, advance)
         finally:
@@ -202,11 +202,11 @@ def reduce_encoded(
         _check_alike(like, how)
         X = like.transform(F)
         return Embedding(encoded.ids, X, {**like.how, **how}, like.reducer, encoded.skipped)
-    with wait_note(f"reducing {F.shape[1]} features of {len(F):,} items to {dim} ...", verbose):
+    with spinner(f"reducing {F.shape[1]} features of {len(F):,} items to {dim} ...", verbose):
         reducer, X = fit_reducer(F, reduce, dim, seed)
     how |= {"reducer": reducer.name, "dim": X.shape[1], "seed": seed, "reducer_settings": reducer.facts()}
     if reducer.name == "umap":
-        how["umap-learn"] = version("umap-learn")
+        how["umap-learn"] = version_of("umap-learn")
     return Embedding(encoded.ids, X, how, reducer, encoded.skipped)
 
 
@@ -225,7 +225,7 @@ def describe(encoded: EncodedItems, normalize: bool) -> dict[str, Any]:
         "preparation": preparation,
         "encoder_settings": model.facts(),
         "skipped": len(encoded.skipped),
-        "softspread": version("softspread"),
+        "softspread": version_of("softspread"),
     }
 
 

@@ -6,8 +6,8 @@
 Nothing is fetched unless ``download`` says so: a model that is not here is an error that tells how to get it.
 """
 
-import hashlib
 import json
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,7 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from softspread.embedding.images import Pixels, Preparation, Resizer
+from softspread._common.digests import blocks, digest
+from softspread.embedding.preparation import Pixels, Preparation, Resizer
 from softspread.errors import InputError, MissingExtraError
 
 KNOWN = {
@@ -38,7 +39,6 @@ MOST_AT_ONCE = (
     8  # batches that are encoded at the same time on a processor: each holds its activations in memory
 )
 HUB_TIMEOUT = 10.0  # seconds to wait for the hub to answer
-_BLOCK = 1 << 22
 
 
 class Encoder(Protocol):
@@ -223,7 +223,6 @@ def how_to_get(repository: str) -> str:
 
 def fingerprint_files(folder: Path, names: list[str] | None = None) -> str:
     """A digest of all files that decide what a model computes."""
-    mark = hashlib.blake2b(digest_size=16)
     if names is not None:
         paths = [folder / name for name in names]
     else:
@@ -232,9 +231,9 @@ def fingerprint_files(folder: Path, names: list[str] | None = None) -> str:
         paths = [
             path for path in paths if not (has_safe and path.suffix == ".bin") and ".cache" not in path.parts
         ]
-    for path in paths:
-        mark.update(json.dumps([path.relative_to(folder).as_posix(), path.stat().st_size]).encode())
-        with path.open("rb") as file:
-            while block := file.read(_BLOCK):
-                mark.update(block)
-    return mark.hexdigest()
+    return digest(part for path in paths for part in _about_and_content(path, folder)).hex()
+
+
+def _about_and_content(path: Path, folder: Path) -> Iterator[str | bytes]:
+    yield json.dumps([path.relative_to(folder).as_posix(), path.stat().st_size])
+    yield from blocks(path)

@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from softspread._common.digests import DIGEST_BYTES
 from softspread._common.types import AnyArray, BoolArray, IntArray
-from softspread.embedding.images import Pixels, Preparation, Resizer, UnreadableImage, prepare
-from softspread.embedding.inputs import DIGEST_BYTES, Content, Items, digest, stamp_bytes
+from softspread.embedding.items import Content, Items, content_digest, stamp_bytes
+from softspread.embedding.preparation import Pixels, Preparation, Resizer, UnreadableImage, prepare
 
 Outcome = TypeVar("Outcome")
 
@@ -141,7 +142,7 @@ def _fill(
                 batch.stamps[place] = stamp_bytes(items.contents.stamp(row))
             content: Content = items.contents.read(row)
             if is_known is not None:
-                mark = digest(content)
+                mark = content_digest(content)
                 batch.digests[place] = np.frombuffer(mark, dtype=np.uint8)
                 if is_known(mark):
                     batch.known[place] = True

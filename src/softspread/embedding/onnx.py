@@ -7,7 +7,6 @@ without it the size is the graph's and mean and std are ImageNet's.
 """
 
 from contextlib import AbstractContextManager, nullcontext
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,9 @@ from numpy.typing import NDArray
 
 from softspread._common.threads import count_threads
 from softspread._common.types import AnyArray
+from softspread._common.versions import version_of
 from softspread.embedding.encoders import MOST_AT_ONCE, fingerprint_files
-from softspread.embedding.images import (
+from softspread.embedding.preparation import (
     IMAGENET_MEAN,
     IMAGENET_STD,
     Pixels,
@@ -83,7 +83,7 @@ class OnnxEncoder:
 
     def facts(self) -> dict[str, Any]:
         return {
-            "onnxruntime": version("onnxruntime"),
+            "onnxruntime": version_of("onnxruntime"),
             "output": self._output,
             "providers": self._session.get_providers(),
         }

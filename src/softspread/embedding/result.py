@@ -4,7 +4,6 @@ X.parquet: item, x (list of float32), how it was made in the schema's metadata
 X.parquet.reducer.npz: the arrays of the fitted reducer, beside it
 """
 
-import hashlib
 import json
 from collections.abc import Mapping
 from contextlib import suppress
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from softspread._common import validation
 from softspread._common.archive import read_archive, write_archive
 from softspread._common.atomic import replaced_file
+from softspread._common.digests import digest_array
 from softspread._common.types import AnyArray
 from softspread.embedding.loader import Skipped
 from softspread.embedding.reducers import Reducer, reducer_from
@@ -72,7 +72,7 @@ class Embedding:
         if target.suffix != ".parquet":
             raise InputError(f"an embedding is saved as .parquet, got {target.name!r}.")
         beside = Path(f"{target}{REDUCER_ENDING}")
-        mark = _fingerprint(self.X)
+        mark = digest_array(self.X).hex()
         if self.reducer is not None:
             header = {"name": self.reducer.name, "facts": self.reducer.facts(), "embedding": mark}
             write_archive(beside, "reducer", FORMAT_VERSION, header, self.reducer.arrays())
@@ -152,9 +152,3 @@ def read_vectors(path: Path) -> tuple[AnyArray, NDArray[np.float32], dict[str, A
             f"cannot read {path} as an embedding with the columns item and x ({error})."
         ) from error
     return ids, X, how
-
-
-def _fingerprint(X: NDArray[np.float32]) -> str:
-    mark = hashlib.blake2b(str(X.shape).encode(), digest_size=16)
-    mark.update(np.ascontiguousarray(X).tobytes())
-    return mark.hexdigest()

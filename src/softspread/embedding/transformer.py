@@ -13,15 +13,15 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softspread._common.versions import version_of
 from softspread.embedding.encoders import MOST_AT_ONCE, fingerprint_files
-from softspread.embedding.images import BICUBIC, Pixels, Preparation, read_preparation
+from softspread.embedding.preparation import BICUBIC, Pixels, Preparation, read_preparation
 from softspread.errors import InputError, MissingExtraError
 
 UNUSED = (
@@ -160,8 +160,8 @@ class TransformerEncoder:
             "device": self.device,
             "half": self.half,
             "architecture": type(self._model).__name__,
-            "torch": version("torch"),
-            "transformers": version("transformers"),
+            "torch": version_of("torch"),
+            "transformers": version_of("transformers"),
         }
 
     def _normalized(self, pixels: Any) -> Any:

@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
 from softspread._common import validation
-from softspread._common.threads import Workers, count_threads, progress_bar
+from softspread._common.progress import progress_bar
+from softspread._common.threads import Workers, count_threads
 from softspread._common.types import AnyArray, FloatArray
 from softspread.estimators.base import VotesEstimator
 from softspread.graph.neighbors import nearest_items

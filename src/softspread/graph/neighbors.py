@@ -14,7 +14,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from softspread import _kernels
-from softspread._common.threads import Workers, progress_bar
+from softspread._common.progress import progress_bar
+from softspread._common.threads import Workers
 from softspread._common.types import AnyArray, FloatArray, IntArray, Neighbors
 from softspread.errors import InputError, MissingExtraError, SoftspreadWarning
 

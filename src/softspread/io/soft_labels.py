@@ -27,6 +27,7 @@ from softspread._common.atomic import (
     replaced_folder,
     write_text,
 )
+from softspread._common.digests import KEY_BYTES, digest
 from softspread._common.types import AnyArray, FloatArray
 from softspread.errors import InputError
 from softspread.io.tables import check_source, numbers_if_whole, objects, read_delimited, read_json_lines
@@ -282,7 +283,7 @@ def _write_dataset(path: Path, labels: SoftLabels) -> None:
     info = {"citation": "", "description": json.dumps({METADATA_KEY: labels.metadata}), "features": features}
     state: dict[str, Any] = {
         "_data_files": [{"filename": DATASET_FILE}],
-        "_fingerprint": _fingerprint(labels),
+        "_fingerprint": digest([labels.p], size=KEY_BYTES).hex(),
         "_format_columns": None,
         "_format_kwargs": {},
         "_format_type": None,
@@ -296,12 +297,6 @@ def _write_dataset(path: Path, labels: SoftLabels) -> None:
         (folder / DATASET_MARK).write_text(
             json.dumps({**info, "homepage": "", "license": ""}, indent=2), encoding="utf-8"
         )
-
-
-def _fingerprint(labels: SoftLabels) -> str:
-    import hashlib
-
-    return hashlib.blake2b(np.ascontiguousarray(labels.p).tobytes(), digest_size=8).hexdigest()
 
 
 def _write_tasks(path: Path, labels: SoftLabels, names: LabelStudioNames) -> None:

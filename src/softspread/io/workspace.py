@@ -10,8 +10,6 @@ from them. A changed input has another key: nothing is ever out of date, only un
 entries are removed.
 """
 
-import hashlib
-import json
 import os
 import sys
 import tomllib
@@ -26,8 +24,6 @@ from softspread.errors import InputError, StoreError
 SETTINGS = "softspread.toml"
 LOCK = ".lock"
 CACHE = "cache"
-KEY_LENGTH = 16  # hex digits of a key: 64 bits, so that two inputs never meet by chance
-READ_AT_ONCE = 1 << 22
 KEPT_ENTRIES = 6  # of each kind, the last used ones
 TEMPLATE = """\
 # A softspread workspace: `softspread spread --workspace {name}` reads its options here and keeps its cache
@@ -112,29 +108,6 @@ class Workspace:
         for old in [*entries[:-KEPT_ENTRIES], *folder.glob(".*.tmp")]:  # we hold the lock: nobody is writing
             with suppress(OSError):
                 old.unlink()
-
-
-def hash_file(path: str | Path) -> str:
-    """Key of a file's content."""
-    digest = hashlib.blake2b(digest_size=KEY_LENGTH // 2)
-    try:
-        with Path(path).open("rb") as file:
-            while block := file.read(READ_AT_ONCE):
-                digest.update(block)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}.") from error
-    return digest.hexdigest()
-
-
-def hash_values(*values: Any) -> str:
-    """Key of plain values.
-
-    Examples
-    --------
-    >>> hash_values("graph", 20) == hash_values("graph", 20) != hash_values("graph", 21)
-    True
-    """
-    return hashlib.blake2b(json.dumps(values).encode(), digest_size=KEY_LENGTH // 2).hexdigest()
 
 
 @contextmanager

@@ -90,7 +90,7 @@ def _reproduce(
     import json
     import time
 
-    from softspread._common.threads import progress_bar
+    from softspread._common.progress import progress_bar
     from softspread.errors import InputError
     from softspread.reproduce.plan import Plan, load_plan, plan_names
     from softspread.reproduce.pool import Processes

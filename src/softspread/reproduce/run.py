@@ -8,18 +8,17 @@ one that several experiments ask for is run once. Results do not depend on the n
 
 import json
 import math
-import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TextIO
 
 import pandas as pd
 
 from softspread import datasets
-from softspread._common.threads import Advance
+from softspread._common.progress import Advance
+from softspread._common.versions import version_of, versions
 from softspread.errors import StoreError
 from softspread.reproduce.measures import Row
 from softspread.reproduce.plan import Plan, Trial, fingerprint
@@ -32,12 +31,11 @@ def no_progress(steps: int) -> None:
 
 ROWS = "trials.jsonl"
 TABLE = "trials.csv"
-LIBRARIES = ("softspread", "numpy", "scipy", "scikit-learn", "numba")
 EXTRA_LIBRARIES = {
-    "dawid_skene": "crowd-kit",
-    "crowdlab": "cleanlab",
-    "laplace": "graphlearning",
-    "poisson": "graphlearning",
+    "dawid_skene": ("crowd-kit",),
+    "crowdlab": ("cleanlab",),
+    "laplace": ("graphlearning",),
+    "poisson": ("graphlearning",),
 }
 FIRST_COLUMNS = (
     "experiment",
@@ -74,18 +72,6 @@ class Progress:
     def skip(self, reason: str, number: int = 1) -> None:
         """Remember trials that cannot be run here."""
         self.skipped[reason] = self.skipped.get(reason, 0) + number
-
-
-def versions(method: str = "") -> dict[str, str]:
-    """Of Python and of the libraries that a result depends on."""
-    names = [*LIBRARIES, *([EXTRA_LIBRARIES[method]] if method in EXTRA_LIBRARIES else [])]
-    found = {"python": platform.python_version()}
-    for name in names:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "unknown"
-    return found
 
 
 Finished = Callable[[Plan, pd.DataFrame], None]
@@ -218,7 +204,7 @@ def _possible(
 
 def stamped_key(trial: Trial) -> str:
     """The trial's fingerprint together with the version of this package, which may change results."""
-    return fingerprint([trial.key, versions()["softspread"]])
+    return fingerprint([trial.key, version_of("softspread")])
 
 
 def _about(trial: Trial) -> Row:
@@ -234,7 +220,7 @@ def _about(trial: Trial) -> Row:
         "options": {k: v for k, v in about["options"].items() if not isinstance(v, list)},
         "draw": trial.draw,
         "seed": trial.seed,
-        "versions": versions(trial.method),
+        "versions": versions(*EXTRA_LIBRARIES.get(trial.method, ())),
     }
 
 

@@ -12,7 +12,7 @@ negative weight.
 
 import numpy as np
 
-from softspread._common.threads import progress_bar
+from softspread._common.progress import progress_bar
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray, SolveReport
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.literal import literal_mass

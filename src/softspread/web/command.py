@@ -203,9 +203,9 @@ def _read_gold(path: Path | None) -> tuple[tuple[str, str], ...]:
 def _import_votes(service: "Service", path: Path | None) -> None:
     if path is None:
         return
+    from softspread._common.digests import hash_file
     from softspread.io.matching import match_votes
     from softspread.io.votes import read_votes
-    from softspread.io.workspace import hash_file
 
     found = match_votes(read_votes(path), service.items.ids, len(service.items), service.classes).votes
     new = service.import_votes(

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from softspread._common.digests import digest_array
 from softspread.web.project import analyst
 from softspread.web.project.item_map import MOST_SHOWN, map_items
-from softspread.web.project.saved_graph import fingerprint, load_or_build, load_or_map
+from softspread.web.project.saved_graph import load_or_build, load_or_map
 from web.conftest import CLASSES, N_ITEMS, running, three_clusters, wait_until_applied
 
 
@@ -149,13 +150,13 @@ def test_a_kept_map_is_read_and_another_sets_is_not(tmp_path):
 def test_a_kept_graph_is_read_and_another_sets_is_not(tmp_path):
     """Other items, other neighbours, needed features or a damaged file build it again."""
     X, path = three_clusters()[0], tmp_path / "graph.npz"
-    mark = fingerprint(X)
+    mark = digest_array(X).hex()
     first = load_or_build(path, X, mark, 5, keep_features=False)
     assert first.features is None
     assert load_or_build(path, X[:9], mark, 5, keep_features=False).n_items == N_ITEMS
     assert load_or_build(path, X, mark, 5, keep_features=True).features is not None
     assert load_or_build(path, X, mark, 4, keep_features=False).n_neighbors == 4
-    assert load_or_build(path, X[:9], fingerprint(X[:9]), 4, keep_features=False).n_items == 9
+    assert load_or_build(path, X[:9], digest_array(X[:9]).hex(), 4, keep_features=False).n_items == 9
     path.write_bytes(b"PK nonsense")
     assert load_or_build(path, X, mark, 5, keep_features=False).n_items == N_ITEMS
 
@@ -165,6 +166,6 @@ def test_a_fingerprint_sees_every_number(rng):
     X = rng.normal(size=(50, 3))
     other = X.copy()
     other[49, 2] += 1e-9
-    marks = {fingerprint(part) for part in (X, other, X[:49], X.reshape(25, 6), X.astype(np.float32))}
+    marks = {digest_array(part).hex() for part in (X, other, X[:49], X.reshape(25, 6), X.astype(np.float32))}
     assert len(marks) == 5
-    assert fingerprint(X.copy()) in marks
+    assert digest_array(X.copy()).hex() in marks

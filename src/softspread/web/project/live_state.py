@@ -7,7 +7,6 @@ changed meanwhile stays beside the correction, Y = Y_now + (Y_refined - Y_then),
 R.
 """
 
-import hashlib
 import logging
 import threading
 import time
@@ -19,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from softspread._common.archive import read_archive, write_archive
+from softspread._common.digests import digest
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.diffusion.diffusion import Diffusion
 from softspread.errors import SoftspreadError, StoreError
@@ -329,17 +329,12 @@ class LiveState:
 
     def _digest(self, entries: int) -> str:
         """Of the first entries of the log, as numbers."""
-        digest = hashlib.blake2b(digest_size=16)
-        for part in self._history.columns("id", "row", "column", "weight"):
-            digest.update(np.ascontiguousarray(part[:entries]).data)
-        return digest.hexdigest()
+        return digest(part[:entries] for part in self._history.columns("id", "row", "column", "weight")).hex()
 
     def _setting(self) -> dict[str, object]:
         graph = self.graph
-        edges = hashlib.blake2b(digest_size=16)
-        for part in (graph.indptr, graph.indices, graph.order):
-            edges.update(np.ascontiguousarray(part).data)
-        return {"alpha": self.diffusion.alpha, "n_classes": self.n_classes, "graph": edges.hexdigest()}
+        edges = digest([graph.indptr, graph.indices, graph.order]).hex()
+        return {"alpha": self.diffusion.alpha, "n_classes": self.n_classes, "graph": edges}
 
 
 def _no_votes() -> VoteTable:

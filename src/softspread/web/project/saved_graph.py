@@ -3,12 +3,9 @@
 items  ->  fingerprint  ->  file of that fingerprint, or made again
 """
 
-import hashlib
 import logging
 from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
 
 from softspread._common.archive import read_archive, write_archive
 from softspread._common.types import AnyArray
@@ -17,16 +14,7 @@ from softspread.graph import Graph, knn_graph
 from softspread.web.project.item_map import ItemMap, map_items
 
 MAP_VERSION = 1
-HASHED_ROWS = 100_000  # read at once: embeddings may lie on disk
 logger = logging.getLogger(__name__)
-
-
-def fingerprint(X: AnyArray) -> str:
-    """The same for the same numbers."""
-    mark = hashlib.blake2b(f"{X.dtype.str}{X.shape}".encode(), digest_size=16)
-    for start in range(0, len(X), HASHED_ROWS):
-        mark.update(np.ascontiguousarray(X[start : start + HASHED_ROWS]).data)
-    return mark.hexdigest()
 
 
 def load_or_build(path: Path, X: AnyArray, mark: str, n_neighbors: int, *, keep_features: bool) -> Graph:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from softspread._common.digests import digest_array
 from softspread._common.types import AnyArray, IntArray
 from softspread.errors import InputError, StoreError
 from softspread.graph import Graph
@@ -32,7 +33,7 @@ from softspread.web.project.item_map import ItemMap
 from softspread.web.project.items import ItemSource
 from softspread.web.project.live_state import LiveState
 from softspread.web.project.queue import Queue
-from softspread.web.project.saved_graph import fingerprint, load_or_build, load_or_map
+from softspread.web.project.saved_graph import load_or_build, load_or_map
 from softspread.web.project.settings import GRAPH_FILE, SNAPSHOT_FILE, Settings, checked
 from softspread.web.project.thread_priority import lower_priority
 
@@ -93,7 +94,7 @@ class Service:
             self.graph = self._graph or load_or_build(
                 settings.data_dir / GRAPH_FILE,
                 self._X,
-                fingerprint(self._X),
+                digest_array(self._X).hex(),
                 settings.n_neighbors,
                 keep_features=needs_features(settings.strategy),
             )
@@ -175,7 +176,7 @@ class Service:
     def _draw_map(self) -> None:
         lower_priority()
         try:
-            self.map = load_or_map(self.settings.data_dir / MAP_FILE, self._X, fingerprint(self._X))
+            self.map = load_or_map(self.settings.data_dir / MAP_FILE, self._X, digest_array(self._X).hex())
             self._changed()
         except StoreError as error:
             logger.warning("no map: %s", error)

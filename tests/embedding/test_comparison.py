@@ -6,8 +6,8 @@ import pytest
 from sklearn.metrics import silhouette_score
 
 from softspread import Votes
-from softspread.embedding import check
-from softspread.embedding.check import compare_spaces
+from softspread.embedding import comparison
+from softspread.embedding.comparison import compare_spaces
 from softspread.embedding.embed import embed
 from softspread.errors import InputError
 
@@ -65,7 +65,7 @@ def test_without_votes_the_silhouette_decides(spaces, truth):
 
 def test_large_sets_are_sampled(spaces, truth, monkeypatch):
     """The sample's silhouette is close, and the same for the same seed."""
-    monkeypatch.setattr(check, "SILHOUETTE_ITEMS", 100)
+    monkeypatch.setattr(comparison, "SILHOUETTE_ITEMS", 100)
     table, again = (compare_spaces({"clear": spaces["clear"]}, classes=truth) for _ in range(2))
     assert table["silhouette"][0] == again["silhouette"][0]
     assert abs(table["silhouette"][0] - silhouette_score(spaces["clear"], truth)) < 0.05

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from softspread.embedding.images import (
+from softspread.embedding.preparation import (
     Preparation,
     UnreadableImage,
     preparation_from,

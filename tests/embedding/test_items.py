@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from softspread.embedding.embed import embed
-from softspread.embedding.inputs import digest, find_items
+from softspread.embedding.items import content_digest, find_items
 from softspread.errors import InputError, StoreError
 
 Image = pytest.importorskip("PIL.Image", reason="needs Pillow")
@@ -180,7 +180,7 @@ def test_digests_tell_contents_apart():
     """The same bytes in another shape or type are another content."""
     zeros = np.zeros((2, 3), dtype=np.uint8)
     marks = {
-        digest(content)
+        content_digest(content)
         for content in (
             b"",
             b"\0" * 6,
@@ -193,7 +193,7 @@ def test_digests_tell_contents_apart():
         )
     }
     assert len(marks) == 7  # an empty text and an empty file are never of the same kind, so they may agree
-    assert digest(zeros) == digest(zeros.copy())
+    assert content_digest(zeros) == content_digest(zeros.copy())
 
 
 def test_text_needs_a_text_column():

@@ -11,9 +11,9 @@ import time
 import numpy as np
 import pytest
 
-from softspread.embedding.cache import FeatureStore, key_of
 from softspread.embedding.embed import embed
 from softspread.embedding.encoders import PixelsEncoder
+from softspread.embedding.feature_store import FeatureStore, key_of
 from softspread.errors import InputError, SoftspreadWarning, StoreError
 
 Image = pytest.importorskip("PIL.Image", reason="needs Pillow")
@@ -136,10 +136,10 @@ def test_a_killed_process_is_continued(picture_folder, tmp_path, encoded):
     cache = tmp_path / "cache"
     script = f"""
         import time
-        from softspread.embedding import cache
+        from softspread.embedding import feature_store
         from softspread.embedding.embed import embed
         from softspread.embedding.encoders import PixelsEncoder
-        cache.PART_SECONDS = 0.0
+        feature_store.PART_SECONDS = 0.0
         true = PixelsEncoder.encode_images
         def slow(self, pixels):
             time.sleep(0.05)
@@ -177,7 +177,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_taken_for_the_new_one(
     picture_folder, tmp_path, monkeypatch
 ):
     """Stamps are taken before reading, so the next run reads it again."""
-    from softspread.embedding.inputs import FileContents
+    from softspread.embedding.items import FileContents
 
     true = FileContents.read
 

@@ -5,7 +5,6 @@
 Nothing is read here but names: the loader fetches each content when its turn comes.
 """
 
-import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +15,9 @@ import numpy as np
 import pandas as pd
 
 from softspread._common import validation
+from softspread._common.digests import DIGEST_BYTES, digest, digest_array
 from softspread._common.types import AnyArray
-from softspread.embedding.images import UnreadableImage
+from softspread.embedding.preparation import UnreadableImage
 from softspread.errors import InputError, StoreError
 
 IMAGE_ENDINGS = (
@@ -28,7 +28,6 @@ TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl")
 PATH_COLUMNS = ("path", "image", "file", "filename", "image_path", "file_path", "filepath")
 TEXT_COLUMNS = ("text", "sentence", "content", "document", "tweet", "comment")
 ID_COLUMNS = ("item", "id", "item_id")
-DIGEST_BYTES = 16  # 128 bits: two contents never meet by chance
 SHOWN = 5  # names that an error lists
 
 Content = Any  # bytes of a file, an array, a Pillow image, or text
@@ -81,8 +80,7 @@ class FileContents:
             found = os.stat(path)
         except OSError:
             return None
-        text = f"{os.path.abspath(path)}\0{found.st_size}\0{found.st_mtime_ns}"
-        return hashlib.blake2b(os.fsencode(text), digest_size=DIGEST_BYTES).digest()
+        return digest([os.fsencode(f"{os.path.abspath(path)}\0{found.st_size}\0{found.st_mtime_ns}")])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,22 +100,14 @@ class HeldContents:
         return None
 
 
-def digest(content: Content) -> bytes:
-    """A fingerprint of a content, the same in every process."""
-    mark = hashlib.blake2b(digest_size=DIGEST_BYTES)
-    if isinstance(content, bytes):
-        mark.update(content)
-    elif isinstance(content, str):
-        mark.update(content.encode("utf-8", "surrogatepass"))
-    elif hasattr(content, "getexif"):  # a Pillow image: what its bytes mean depends on mode, palette and turn
+def content_digest(content: Content) -> bytes:
+    """A digest of one content, the same in every process."""
+    if isinstance(content, bytes | str):
+        return digest([content])
+    if hasattr(content, "getexif"):  # a Pillow image: what its bytes mean depends on mode, palette and turn
         about = (content.mode, content.size, content.getpalette(), sorted(content.getexif().items()))
-        mark.update(repr(about).encode())
-        mark.update(content.tobytes())
-    else:
-        array = np.ascontiguousarray(content)
-        mark.update(f"{array.dtype.str}{array.shape}".encode())
-        mark.update(array.tobytes())
-    return mark.digest()
+        return digest([repr(about), content.tobytes()])
+    return digest_array(np.asarray(content))
 
 
 def stamp_bytes(stamp: bytes | None) -> AnyArray:

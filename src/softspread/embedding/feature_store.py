@@ -8,7 +8,6 @@ recognised by its digest and not encoded again. Parts appear whole or not at all
 with a warning.
 """
 
-import hashlib
 import json
 import time
 import warnings
@@ -20,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softspread._common.archive import read_archive, write_archive
+from softspread._common.digests import digest
 from softspread._common.types import AnyArray, IntArray
-from softspread.embedding.inputs import DIGEST_BYTES, Items, stamp_bytes
+from softspread.embedding.items import Items, stamp_bytes
 from softspread.errors import SoftspreadWarning, StoreError
 
 FORMAT_VERSION = 1
@@ -34,8 +34,7 @@ FloatFeatures = NDArray[np.float32]
 
 def key_of(facts: Mapping[str, Any]) -> str:
     """The name of the folder for one model and preparation."""
-    text = json.dumps({"format": FORMAT_VERSION, **facts}, sort_keys=True, default=str)
-    return hashlib.blake2b(text.encode(), digest_size=DIGEST_BYTES).hexdigest()
+    return digest([json.dumps({"format": FORMAT_VERSION, **facts}, sort_keys=True, default=str)]).hex()
 
 
 class FeatureStore:
@@ -127,7 +126,7 @@ class FeatureStore:
         """Write what is pending."""
         if self.folder is not None and self._pending:
             digests, stamps, features = (np.concatenate(part) for part in zip(*self._pending, strict=True))
-            name = hashlib.blake2b(digests.tobytes() + stamps.tobytes(), digest_size=DIGEST_BYTES).hexdigest()
+            name = digest([digests, stamps]).hex()
             arrays = {"digests": digests, "stamps": stamps, "features": features}
             write_archive(self.folder / f"part-{name}.npz", KIND, FORMAT_VERSION, {}, arrays)
         self._pending, self._n_pending, self._last = [], 0, self._clock()
