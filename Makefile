@@ -9,7 +9,7 @@ demo: $(VENV)/.demo  ## install, then soft labels on embedded data with a report
 	$(BIN)/softspread demo
 
 test: $(VENV)/.test lint  ## install everything the tests use, check style and types, run all tests
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup  # the test processes already use all cores
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup --cov --cov-report=term  # the test processes already use all cores
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

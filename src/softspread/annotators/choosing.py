@@ -59,7 +59,7 @@ def held_out_scores(
     kappas: Sequence[float],
     prior: FloatArray | None = None,
 ) -> FloatArray:
-    """Weighted mean Brier score of each vote predicted without it, per kappa, theory [leave one vote out]."""
+    """Weighted mean Brier score of each vote predicted without it, per kappa, theory [leave one out]."""
     rows = diffusion.rank[votes.rows]
     choices = np.eye(n_classes)[votes.columns]
     B = np.zeros((diffusion.graph.n_items, n_classes))
