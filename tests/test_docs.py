@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from test_architecture import ORDER
 
 ROOT = Path(__file__).parents[1]
