@@ -54,6 +54,14 @@ def test_the_message_names_what_else_is_taken():
         registry.get("square")
 
 
+def test_what_can_be_called_stands_for_itself(shapes):
+    """A function is its own part; a name is looked up."""
+    assert shapes.find(max) is max
+    assert shapes.find("round") is shapes.get("round")
+    with pytest.raises(InputError, match="got 'square'"):
+        shapes.find("square")
+
+
 def test_another_package_adds_a_name(shapes, install_plugin):
     """Its name is listed last and gives its object; groups of other kinds are left alone."""
     source = "def draw(): return 'square'"

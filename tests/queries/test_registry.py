@@ -3,20 +3,20 @@
 import pytest
 
 from softspread.errors import InputError
-from softspread.queries.registry import STRATEGIES, find_strategy, needs_features
+from softspread.queries.registry import STRATEGIES, needs_features
 
 
 def test_every_name_gives_a_strategy():
     """The default comes first and every name can be loaded."""
     assert STRATEGIES.names()[0] == "uncertainty"
-    assert all(callable(find_strategy(name)) for name in STRATEGIES.names())
+    assert all(callable(STRATEGIES.get(name)) for name in STRATEGIES.names())
 
 
 def test_a_function_stands_for_itself():
     """Whatever can be called is a strategy; the message says so."""
-    assert find_strategy(max) is max
+    assert STRATEGIES.find(max) is max
     with pytest.raises(InputError, match="'farthest' or a function, got 'best'"):
-        find_strategy("best")
+        STRATEGIES.find("best")
 
 
 def test_strategies_say_whether_they_need_features():

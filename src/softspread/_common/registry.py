@@ -69,6 +69,10 @@ class Registry(Generic[T]):
         module, _, attribute = self._built_in[name].partition(":")
         return cast(T, getattr(import_module(module), attribute))
 
+    def find(self, part: "str | T") -> T:
+        """What a name stands for, or the part itself where something callable was given."""
+        return part if callable(part) else self.get(part)
+
     def _plugins(self) -> EntryPoints:
         return _installed(self.group, tuple(sys.path))
 

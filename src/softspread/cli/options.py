@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from softspread.intervals.registry import INTERVALS
+
 USUAL_STRENGTH = "1e-4"  # breaks ties
 
 
@@ -129,5 +131,5 @@ class FitOptions:
 class IntervalOptions:
     """How uncertainty is told."""
 
-    interval: Annotated[str, typer.Option(help="wilson, wilson_floor, hoeffding or calibrated.")] = "wilson"
+    interval: Annotated[str, typer.Option(help=f"{', '.join(INTERVALS.names())}.")] = "wilson"
     confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.9

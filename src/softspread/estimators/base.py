@@ -17,7 +17,8 @@ from softspread._common import validation
 from softspread._common.types import AnyArray, FloatArray
 from softspread.errors import InputError
 from softspread.graph.graph import Graph
-from softspread.intervals.wilson import wilson
+from softspread.intervals.registry import INTERVALS
+from softspread.intervals.task import IntervalMethod, IntervalTask, SpreadFit
 from softspread.spreading.evidence import soft_labels
 from softspread.votes.votes import Votes, VoteTable, check_retractions, has_vote, joined
 
@@ -49,6 +50,13 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _mass_of_new(self, X: AnyArray) -> FloatArray:
         raise NotImplementedError  # pragma: no cover
+
+    def _refine(self) -> None:
+        """Bring mass to its full accuracy, where live updates left it rougher."""
+
+    def _spread_fit(self) -> SpreadFit | None:
+        """How votes were spread over a graph, for intervals that ask; None where they were not."""
+        return None
 
     def _prior_of_new(self, X: AnyArray) -> FloatArray:
         return np.broadcast_to(self.prior_.mean(axis=0), (len(X), len(self.classes_)))
@@ -227,7 +235,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         X: Any = None,
         confidence_level: float = 0.9,
-        method: str = "wilson",
+        method: str | IntervalMethod = "wilson",
         lipschitz: float | None = None,
         simultaneous: bool = False,
     ) -> tuple[FloatArray, FloatArray]:
@@ -237,19 +245,24 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         confidence_level : strictly between 0 and 1
         method : "wilson" reads mass as votes; "wilson_floor" rounds it down to whole votes first, as the
-        paper does
-        lipschitz : not used by these methods
+            paper does. Where votes are spread also: "hoeffding" holds for any soft labels that change by at
+            most ``lipschitz`` per unit of distance; "calibrated" learns from items with two or more votes how
+            far neighbours can be trusted. Or the name of a plug-in, or a function of an
+            :class:`~softspread.intervals.task.IntervalTask`
+        lipschitz : for "hoeffding": None estimates it from the soft labels of neighbours, 0 leaves the bias
+            out
         simultaneous : hold for all classes of an item together, by a union bound
         """
         level = validation.between_0_and_1("confidence_level", confidence_level)
-        validation.choice("method", method, ("wilson", "wilson_floor"))
+        find_interval = INTERVALS.find(method)
+        new = self._checked(X)
+        if getattr(find_interval, "needs_refined", False):
+            self._refine()
         mass = self.predict_freq(X)
         n_together = mass.shape[1] if simultaneous else 1
-        if method == "wilson_floor":
-            return wilson(mass, level, n_together, rounded=True)
-        lower, upper = wilson(mass, level, n_together)
-        p = self.predict_proba(X)  # a strong prior moves it out of an interval that knows votes only
-        return np.minimum(lower, p), np.maximum(upper, p)
+        return find_interval(
+            IntervalTask(self.predict_proba(X), mass, level, n_together, lipschitz, new, self._spread_fit())
+        )
 
     @property
     def label_distributions_(self) -> FloatArray:

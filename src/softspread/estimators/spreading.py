@@ -17,10 +17,8 @@ from softspread.estimators.auto import DiffusionsOf, Weighting, Wishes, rate_onl
 from softspread.estimators.base import VotesEstimator
 from softspread.graph import Graph, knn_graph
 from softspread.graph.extension import tie_newcomers
-from softspread.intervals.calibrated import CalibratedFit, calibrated, fit_calibrated
-from softspread.intervals.hoeffding import estimate_lipschitz, hoeffding
+from softspread.intervals.task import IntervalMethod, SpreadFit
 from softspread.intervals.uncertainty import uncertainty_split
-from softspread.intervals.vote_sums import sums_for_newcomers, sums_of_squares
 from softspread.quality.estimate import estimate_quality, held_out_quality
 from softspread.quality.forecast import predict_gain
 from softspread.quality.result import GainForecast, Quality
@@ -32,7 +30,6 @@ from softspread.tuning.candidates import Spreading
 from softspread.votes.votes import VoteTable
 
 SOLVERS = ("auto", "dense", "direct", "cg", "push", "amg", "literal")
-INTERVALS = ("wilson", "wilson_floor", "hoeffding", "calibrated")
 
 
 class ProbabilisticLabelSpreading(VotesEstimator):
@@ -162,7 +159,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
 
     def _forget_answers(self) -> None:
         """What is derived from the votes at rest and kept until they change."""
-        self._calibration: CalibratedFit | None = None
+        self._kept: dict[str, Any] = {}
         self._unrated: AnnotatorReport | None = None
         self._chooser: tuple[SpreadState, int] | None = None
 
@@ -202,7 +199,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         if self._weighting is not None:
             new = self._weighting.apply(new)
             self._counted_votes.append(new)
-        self._calibration = self._unrated = None
+        self._kept, self._unrated = {}, None
         self._state.add(new)
 
     def _spread_less(self) -> None:
@@ -218,6 +215,9 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         check_is_fitted(self)
         self._state.refine(None if tol is None else validation.positive("tol", tol))
         return self
+
+    def _refine(self) -> None:
+        self._state.refine()
 
     def _mass(self) -> FloatArray:
         return np.asarray(self.graph_.to_user_order(self._state.mass()))
@@ -247,74 +247,15 @@ class ProbabilisticLabelSpreading(VotesEstimator):
     def _rows_of(self, items: Any) -> AnyArray:
         return validation.rows_of_items(validation.names(items, "item"), self.item_ids_, self.n_items_)
 
-    def predict_interval(
-        self,
-        X: Any = None,
-        confidence_level: float = 0.9,
-        method: str = "wilson",
-        lipschitz: float | None = None,
-        simultaneous: bool = False,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper end of an interval for each soft label, (n, n_classes) each.
-
-        Parameters
-        ----------
-        confidence_level : strictly between 0 and 1
-        method : "wilson" reads mass as votes; "wilson_floor" rounds it down to whole votes first, as the
-        paper does;
-            "hoeffding" holds for any soft labels that change by at most ``lipschitz`` per unit of distance;
-            "calibrated" learns from items with two or more votes how far neighbours can be trusted
-        lipschitz : for "hoeffding": None estimates it from the soft labels of neighbours, 0 leaves the bias
-        out
-        simultaneous : hold for all classes of an item together, by a union bound
-        """
-        validation.choice("method", method, INTERVALS)
-        if method.startswith("wilson"):
-            return super().predict_interval(X, confidence_level, method, lipschitz, simultaneous)
-        level = validation.between_0_and_1("confidence_level", confidence_level)
-        new = self._checked(X)
-        n_together = len(self.classes_) if simultaneous else 1
-        if method == "hoeffding":
-            return self._hoeffding(new, level, lipschitz, n_together)
-        if new is not None:
-            raise InputError(
-                "calibrated intervals exist for the fitted items only; 'wilson' and 'hoeffding' also take "
-                "new ones."
-            )
-        return calibrated(self._calibrated_fit(), self.predict_proba(), level, n_together)
-
-    def _hoeffding(
-        self, new: AnyArray | None, level: float, lipschitz: float | None, n_together: int
-    ) -> tuple[FloatArray, FloatArray]:
-        mass, p = self._mass(), self.predict_proba()
-        if lipschitz is None:
-            lipschitz = estimate_lipschitz(self.graph_, p, mass.sum(axis=1))
-        sums = sums_of_squares(
-            self._state.diffusion,
-            self._counted_votes,
-            mass,
-            lipschitz=lipschitz,
-            weights_are_counts=self._weights_are_counts(),
-            mass_error=mass.shape[1] * self.error_bound_,
+    def _spread_fit(self) -> SpreadFit:
+        return SpreadFit(
+            self._state,
+            self._state_of_cast_votes,
+            self.predict_proba,
+            None if self.prior is None else self.prior_,
+            self._weights_are_counts(),
+            self._kept,
         )
-        if new is not None:
-            ties = self._ties(new)
-            sums = sums_for_newcomers(self.graph_, self.alpha_, ties, new, mass, sums)
-            mass, p = np.asarray(self.alpha_ * (ties @ mass)), self.predict_proba(new)
-        return hoeffding(p, mass, sums, level, n_together)
-
-    def _calibrated_fit(self) -> CalibratedFit:
-        if self._calibration is None:
-            self.refine()
-            state = self._state_of_cast_votes()
-            self._calibration = fit_calibrated(
-                state.diffusion,
-                state.votes,
-                np.asarray(self.graph_.to_user_order(state.mass())),
-                prior=None if self.prior is None else self.prior_,
-                weights_are_counts=self._weights_are_counts(),
-            )
-        return self._calibration
 
     def _state_of_cast_votes(self) -> SpreadState:
         """The state, but with the classes that annotators named where votes became soft.
@@ -332,7 +273,9 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         votes = self._counted_votes
         return votes.annotators is None and bool((votes.weights == np.round(votes.weights)).all())
 
-    def uncertainty(self, confidence_level: float = 0.9, method: str = "wilson") -> pd.DataFrame:
+    def uncertainty(
+        self, confidence_level: float = 0.9, method: str | IntervalMethod = "wilson"
+    ) -> pd.DataFrame:
         """Why each item is uncertain: people disagree, or too few votes reached it.
 
         Returns

@@ -1,8 +1,11 @@
-"""Intervals for soft labels: mass, sums of squares and a level -> lower, upper.
+"""Intervals for soft labels: mass, votes and a level -> lower, upper.
 
+task.py         the seam: what a method sees and returns
+registry.py     name -> method
+methods.py      the built-in methods, each a thin layer over its formula
 wilson.py       Y successes in N trials
-standing.py     votes that stand, after retractions
-squares.py      sums of squares of what each item has received, and the bias bound
+vote_sums.py    sums of squares of what each item has received, and the bias bound
 hoeffding.py    intervals that hold for soft labels that change slowly
+calibrated.py   intervals learned from items with two or more votes
 uncertainty.py  "people disagree" against "too few votes"
 """

@@ -15,7 +15,7 @@ from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread.diffusion.diffusion import Diffusion
 from softspread.errors import InputError
 from softspread.queries.pool import CandidatePool, Strategy
-from softspread.queries.registry import find_strategy
+from softspread.queries.registry import STRATEGIES
 from softspread.queries.rule import DEFAULT_RULE, QueryRule
 from softspread.spreading.state import SpreadState
 
@@ -78,7 +78,7 @@ def choose_items(
     table, counts = _checked_votes(mass, vote_counts, n)
     allowed = _not_excluded(exclude, n)
     size = validation.count("batch_size", batch_size, smallest=1)
-    pick = find_strategy(strategy)
+    pick = STRATEGIES.find(strategy)
     if size > (n_open := int(allowed.sum())):
         raise InputError(
             f"batch_size is {size} but only {n_open} items may be picked; ask for fewer or exclude fewer."

@@ -28,11 +28,6 @@ STRATEGIES: "Registry[Strategy]" = Registry(
 )
 
 
-def find_strategy(strategy: "str | Strategy") -> "Strategy":
-    """The strategy of a name, or the function that was given."""
-    return strategy if callable(strategy) else STRATEGIES.get(strategy)
-
-
 def needs_features(strategy: "str | Strategy") -> bool:
     """Whether a strategy reads the features of the items."""
-    return bool(getattr(find_strategy(strategy), "needs_features", False))
+    return bool(getattr(STRATEGIES.find(strategy), "needs_features", False))

@@ -1,0 +1,20 @@
+"""The names of the interval methods, the default first; other packages add theirs by entry point."""
+
+from typing import TYPE_CHECKING
+
+from softspread._common.registry import Registry
+
+if TYPE_CHECKING:
+    from softspread.intervals.task import IntervalMethod
+
+INTERVALS: "Registry[IntervalMethod]" = Registry(
+    "method",
+    "softspread.intervals",
+    {
+        "wilson": "softspread.intervals.methods:wilson_method",
+        "wilson_floor": "softspread.intervals.methods:wilson_floor_method",
+        "hoeffding": "softspread.intervals.methods:hoeffding_method",
+        "calibrated": "softspread.intervals.methods:calibrated_method",
+    },
+    otherwise="or a function",
+)
