@@ -26,7 +26,7 @@ from softspread.annotators.fit import fit_annotators
 from softspread.diffusion.diffusion import Diffusion
 from softspread.graph import Graph
 from softspread.spreading.evidence import soft_labels
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 ALPHAS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 METHODS = ("majority", "dawid-skene", "plain", "consistency", "confusion")

@@ -26,7 +26,7 @@ from softspread.quality.forecast import predict_gain
 from softspread.simulate import draw_columns
 from softspread.spreading.evidence import soft_labels
 from softspread.spreading.state import SpreadState
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 STRENGTH = 1e-4
 FORECASTS = {  # votes, further votes, alphas

@@ -30,7 +30,7 @@ from softspread.queries.rule import DEFAULT_RULE
 from softspread.simulate import simulate_soft_labels
 from softspread.tuning.candidates import Spreading
 from softspread.tuning.search import choose_parameters
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 ALPHAS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 MOST_ITEMS = 3_000

@@ -29,7 +29,7 @@ from softspread.queries.choose import choose_items
 from softspread.simulate import simulate_soft_labels
 from softspread.spreading.evidence import soft_labels
 from softspread.spreading.state import SpreadState
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 UNSURE_ALPHA = (
     0.95  # above, hindsight uses the tuning's own rough scales: exact ones take a minute and change no digit

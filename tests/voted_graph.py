@@ -4,7 +4,7 @@ import numpy as np
 
 from softspread import knn_graph
 from softspread.spreading.state import SpreadState
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 N, N_CLASSES, N_VOTES = 400, 3, 80
 

@@ -45,7 +45,7 @@ def state_of(est):
         "mass": est.predict_freq(),
         "new": est.predict_proba(X[:3] + 0.1),
         "classes": est.classes_.tolist(),
-        "votes": (est.votes_.rows.tolist(), est.votes_.columns.tolist(), est.votes_.weights.tolist()),
+        "votes": (est.votes_.items.tolist(), est.votes_.labels.tolist(), est.votes_.weights.tolist()),
         "n_features": est.n_features_in_,
         "ids": None if est.item_ids_ is None else est.item_ids_.tolist(),
         "prior": np.array(est.prior_),
@@ -133,7 +133,7 @@ def test_a_refused_undo_says_why_and_changes_nothing(fitted, arguments, message)
 def test_a_vote_can_be_taken_back_by_the_one_who_cast_it(fitted):
     """Undo by item, label and annotator leaves the votes of all others."""
     fitted.undo("item 0", "cat", annotators="ann")
-    counts = fitted.votes_.counts(12, 2)
+    counts = fitted.vote_counts_
     assert counts[0].tolist() == [0, 0]
     assert counts[:3].sum() == 2
 
@@ -408,7 +408,7 @@ def test_every_kind_of_gap_in_y_is_no_vote(y, classes):
     """-1, None and pandas' missing values leave an item without a vote, whatever the labels are."""
     est = VoteHistogram().fit(np.arange(3.0)[:, None], y)
     assert est.classes_.tolist() == classes
-    assert est.votes_.rows.tolist() == [0, 2]
+    assert est.votes_.items.tolist() == [0, 2]
 
 
 def test_given_classes_name_the_columns_of_counts():

@@ -13,7 +13,7 @@ from softspread.annotators.fit import fit_annotators, why_neutral
 from softspread.annotators.report import LEAST_PART
 from softspread.diffusion.diffusion import Diffusion
 from softspread.spreading.evidence import soft_labels
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 N_CLASSES = 6
 ALPHA, KAPPA = 0.8, 0.1

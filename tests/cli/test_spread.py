@@ -58,7 +58,7 @@ def test_spread_agrees_with_the_library(folder):
     assert result.exit_code == 0, result.output
     est = fitted(folder, alpha="auto")
     found = read_soft_labels("s.parquet")
-    assert found.item_ids.tolist() == [f"img_{row:03d}" for row in range(N)]
+    assert found.ids.tolist() == [f"img_{row:03d}" for row in range(N)]
     np.testing.assert_allclose(found.p, est.predict_proba(), atol=1e-6)
     np.testing.assert_allclose(found.evidence, est.evidence_, rtol=1e-6)
     np.testing.assert_allclose(found.lower, est.predict_interval()[0], atol=1e-6)

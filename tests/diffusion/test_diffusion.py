@@ -10,7 +10,7 @@ from softspread.diffusion.diffusion import Diffusion, scale_accuracy
 from softspread.diffusion.literal import literal_mass
 from softspread.spreading.evidence import soft_labels
 from softspread.spreading.state import SpreadState
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 EVIDENCE = 1e-3  # items with less are dominated by the prior
 

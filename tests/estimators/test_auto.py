@@ -9,7 +9,7 @@ from softspread.graph import knn_graph
 from softspread.heldout import masses
 from softspread.heldout.masses import ScaleMemory
 from softspread.tuning.search import choose_parameters
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 N_CLASSES = 4
 

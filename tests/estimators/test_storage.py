@@ -75,7 +75,7 @@ def assert_same(est, other, tol=0.0):
     assert (est.item_ids_ is None) == (other.item_ids_ is None)
     if est.item_ids_ is not None:
         assert est.item_ids_.tolist() == other.item_ids_.tolist()
-    for name in ("rows", "columns", "weights"):
+    for name in ("items", "labels", "weights"):
         np.testing.assert_array_equal(getattr(est.votes_, name), getattr(other.votes_, name))
     mine, theirs = est.votes_.annotators, other.votes_.annotators
     assert (None if mine is None else mine.tolist()) == (None if theirs is None else theirs.tolist())

@@ -33,7 +33,7 @@ from softspread.intervals.vote_sums import sums_of_squares
 from softspread.intervals.wilson import SNAP
 from softspread.spreading.evidence import soft_labels
 from softspread.votes.ballots import standing_votes
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 
 def table(rows, columns, weights=None):

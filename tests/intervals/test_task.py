@@ -40,7 +40,7 @@ def test_a_function_is_a_method():
     np.testing.assert_array_equal(task.mass, est.predict_freq())
     assert (task.confidence_level, task.n_intervals, task.new_items) == (0.8, 2, None)
     assert task.spread_fit().state.diffusion.alpha == est.alpha_
-    np.testing.assert_array_equal(task.spread_fit().soft_labels(), est.predict_proba())
+    np.testing.assert_array_equal(task.spread_fit().fitted()[1], est.predict_proba())
 
 
 def test_new_items_are_handed_over():
@@ -89,6 +89,6 @@ def test_a_method_may_ask_for_refined_soft_labels():
             return task.p, task.p
 
     est.update([5], [0])
-    assert not est._spread_fit().state.refined
+    assert not est._state.refined
     lower, _ = est.predict_interval(method=Careful())
     np.testing.assert_array_equal(lower, est.refine().predict_proba())

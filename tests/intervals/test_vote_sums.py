@@ -22,7 +22,7 @@ from softspread.intervals.uncertainty import uncertainty_split
 from softspread.intervals.vote_sums import sums_for_newcomers, sums_of_squares
 from softspread.spreading.evidence import soft_labels
 from softspread.votes.ballots import standing_votes
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 ROUNDING = 1e-9
 

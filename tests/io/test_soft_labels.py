@@ -11,12 +11,12 @@ import pytest
 from softspread.errors import InputError, StoreError
 from softspread.io.soft_labels import (
     LabelStudioNames,
-    SoftLabels,
     check_output,
     read_soft_labels,
     with_evidence,
     write_soft_labels,
 )
+from softspread.spreading.evidence import SoftLabels
 
 FACTS = {"classes": ["cat", "dog"], "parameters": {"alpha": 0.9}, "versions": {"softspread": "0.1.0"}}
 
@@ -37,7 +37,7 @@ def labels():
 
 
 def assert_same(found, labels):
-    assert found.item_ids.tolist() == labels.item_ids.tolist()
+    assert found.ids.tolist() == labels.ids.tolist()
     assert found.classes.tolist() == labels.classes.tolist()
     for name in ("p", "evidence", "lower", "upper"):
         np.testing.assert_allclose(getattr(found, name), getattr(labels, name), rtol=1e-6)
@@ -60,7 +60,7 @@ def test_numbers_stay_numbers(tmp_path, name):
     )
     write_soft_labels(tmp_path / name, labels)
     found = read_soft_labels(tmp_path / name)
-    assert found.item_ids.tolist() == [3, 1]
+    assert found.ids.tolist() == [3, 1]
     assert found.classes.tolist() == [0, 10]
     assert found.lower is None
 
@@ -78,7 +78,7 @@ def test_parquet_has_the_promised_columns_and_the_facts_inside(tmp_path, labels)
 def test_text_formats_have_the_facts_beside_and_stay_plain(tmp_path, labels):
     """A CSV is a CSV to every reader; numbers are short."""
     write_soft_labels(tmp_path / "s.csv", labels)
-    assert pd.read_csv(tmp_path / "s.csv", dtype={"item": str})["item"].tolist() == labels.item_ids.tolist()
+    assert pd.read_csv(tmp_path / "s.csv", dtype={"item": str})["item"].tolist() == labels.ids.tolist()
     assert json.loads((tmp_path / "s.csv.meta.json").read_text()) == FACTS
     write_soft_labels(tmp_path / "s.jsonl", labels)
     assert json.loads((tmp_path / "s.jsonl").read_text().splitlines()[1])["p_cat"] == 0.1
@@ -108,7 +108,7 @@ def test_datasets_opens_the_folder(tmp_path, labels):
     for _ in range(2):  # the second time replaces the first
         write_soft_labels(tmp_path / "folder", labels)
     found = datasets.load_from_disk(str(tmp_path / "folder"))
-    assert found["item"][:] == labels.item_ids.tolist()
+    assert found["item"][:] == labels.ids.tolist()
     assert found.features["label"].names == ["cat", "dog"]
     assert found["label"][:] == [1, 1, 0]
     np.testing.assert_allclose(np.array(found["soft_label"][:]), labels.p, rtol=1e-6)
@@ -118,7 +118,7 @@ def test_label_studio_tasks_carry_predictions(tmp_path, labels):
     """A list of tasks with the most probable class, under the names of the project."""
     write_soft_labels(tmp_path / "s.json", labels, names=LabelStudioNames("image", "choice", "picture"))
     tasks = json.loads((tmp_path / "s.json").read_text())
-    assert [task["data"]["image"] for task in tasks] == labels.item_ids.tolist()
+    assert [task["data"]["image"] for task in tasks] == labels.ids.tolist()
     prediction = tasks[0]["predictions"][0]
     assert prediction["score"] == 0.75
     assert prediction["model_version"] == "softspread 0.1.0"
@@ -131,7 +131,7 @@ def test_label_studio_tasks_carry_predictions(tmp_path, labels):
 def test_items_with_little_evidence_can_be_left_out(labels):
     """Rows stay together; nothing left is an error."""
     found = with_evidence(labels, 1.0)
-    assert found.item_ids.tolist() == ["007", "c\nd"]
+    assert found.ids.tolist() == ["007", "c\nd"]
     assert found.metadata["least_evidence"] == 1.0
     assert with_evidence(labels, 0.0) is labels
     with pytest.raises(InputError, match="no item has 99 votes' worth"):

@@ -12,7 +12,7 @@ from softspread.quality.result import FEWEST_REPEATED, GainForecast
 from softspread.simulate import draw_columns
 from softspread.spreading.evidence import soft_labels
 from softspread.spreading.state import SpreadState
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 N_CLASSES = 3
 

@@ -9,7 +9,7 @@ from softspread.queries.choose import choose_items, choosing_state
 from softspread.queries.rule import DEFAULT_RULE as RULE
 from softspread.queries.rule import QueryRule
 from softspread.spreading.state import SpreadState
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 from voted_graph import N, four_clusters, spread
 
 

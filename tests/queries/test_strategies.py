@@ -16,7 +16,7 @@ from softspread.queries.strategies import gain_of_vote
 from softspread.spreading.evidence import soft_labels
 from softspread.tuning.candidates import Spreading
 from softspread.tuning.search import choose_parameters
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 from voted_graph import N_CLASSES, N_VOTES, N, dense_reach, four_clusters, spread
 
 

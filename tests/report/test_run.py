@@ -15,6 +15,7 @@ from softspread.quality.result import Estimate, Quality
 from softspread.report.pictures import SIDE, Thumbnails
 from softspread.report.points import plane_of, sample_rows
 from softspread.report.run import RunContent, run_page
+from softspread.spreading.evidence import SoftLabels
 from softspread.tuning.result import Tuning, TuningPoint
 
 
@@ -25,13 +26,16 @@ def content(n=60, name="item", label="class", **changes):
     counts = rng.integers(0, 2, (n, 3)).astype(float)
     one = Estimate(0.5, 0.4, 0.6)
     points = tuple(TuningPoint(alpha, 20, 1e-4, None, alpha, 0.1) for alpha in (0.1, 0.5, 0.9))
+    labels = SoftLabels(
+        np.array([f"{name}{row}" for row in range(n)], dtype=object),
+        np.array([f"{label}{c}" for c in range(3)], dtype=object),
+        p,
+        rng.exponential(3, n),
+        p * 0.8,
+        p * 0.8 + 0.2 * rng.random((n, 1)),
+    )
     given = {
-        "names": np.array([f"{name}{row}" for row in range(n)], dtype=object),
-        "classes": np.array([f"{label}{c}" for c in range(3)], dtype=object),
-        "p": p,
-        "evidence": rng.exponential(3, n),
-        "lower": p * 0.8,
-        "upper": p * 0.8 + 0.2 * rng.random((n, 1)),
+        "labels": labels,
         "vote_counts": counts,
         "verdicts": {"clear": 10, "ambiguous": 20, "not enough votes": n - 30},
         "features": rng.normal(size=(n, 4)),
@@ -75,9 +79,8 @@ def test_the_page_has_every_part():
 
 def test_parts_that_are_missing_are_left_out():
     """No annotators, no tuning, no quality, no features, no evidence: still a page."""
-    bare = content(
-        annotators=None, tuning=None, quality=None, features=None, warnings=(), evidence=np.zeros(60)
-    )
+    unknown = dataclasses.replace(content().labels, evidence=np.zeros(60))
+    bare = content(annotators=None, tuning=None, quality=None, features=None, warnings=(), labels=unknown)
     titles = re.findall(r"<h2>([^<]*)</h2>", run_page(bare))
     assert titles == ["How sure", "Classes", "Most uncertain items", "What went in", "How to get this again"]
 
@@ -85,14 +88,14 @@ def test_parts_that_are_missing_are_left_out():
 def test_lists_hold_the_most_uncertain_and_the_most_ambiguous():
     """Widest intervals; largest entropy among items with evidence."""
     given = content()
-    text = run_page(given)
+    text, p = run_page(given), given.labels.p
     uncertain = re.findall(
         r"<strong>(item\d+)</strong>", text.split("Most uncertain")[1].split("Most ambiguous")[0]
     )
-    width = (given.upper - given.lower).max(axis=1)
+    width = given.labels.width.max(axis=1)
     assert set(uncertain) == {f"item{row}" for row in np.argsort(-width)[:12]}
     ambiguous = re.findall(r"<strong>(item\d+)</strong>", text.split("Most ambiguous")[1].split("Quality")[0])
-    entropy = np.where(given.evidence >= 1, -(given.p * np.log(given.p)).sum(axis=1), -1)
+    entropy = np.where(given.labels.evidence >= 1, -(p * np.log(p)).sum(axis=1), -1)
     assert ambiguous == [f"item{row}" for row in np.argsort(-entropy, kind="stable")[:12]]
 
 
@@ -116,14 +119,15 @@ def test_no_name_becomes_markup_and_nothing_is_loaded():
 
 def test_one_class_and_one_item_make_a_page():
     """The smallest run there is."""
-    tiny = content(
-        n=31, classes=np.array([5]), p=np.ones((31, 1)), lower=np.ones((31, 1)), upper=np.ones((31, 1)),
-        vote_counts=np.ones((31, 1)),
-    )  # fmt: skip
-    assert "NaN" not in run_page(tiny)
-    parts = ("names", "p", "evidence", "lower", "upper", "vote_counts", "features")
+    ones = np.ones((31, 1))
+    only = SoftLabels(np.arange(31), np.array([5]), ones, np.ones(31), ones, ones)
+    assert "NaN" not in run_page(content(n=31, labels=only, vote_counts=ones))
+    parts = ("vote_counts", "features")
     single = dataclasses.replace(
-        content(), verdicts={"clear": 1}, **{part: getattr(content(), part)[:1] for part in parts}
+        content(),
+        labels=content().labels.take(np.array([0])),
+        verdicts={"clear": 1},
+        **{part: getattr(content(), part)[:1] for part in parts},
     )
     assert "NaN" not in run_page(single)
 
@@ -170,9 +174,8 @@ def test_thumbnails_are_found_and_small(tmp_path):
 
     small = image.open(io.BytesIO(base64.b64decode(pictures("a").split(",")[1])))
     assert max(small.size) == SIDE
-    text = run_page(
-        content(thumbnail=lambda row: pictures("a") if row == 0 else None, lower=np.zeros((60, 3)))
-    )
+    wide = dataclasses.replace(content().labels, lower=np.zeros((60, 3)))
+    text = run_page(content(thumbnail=lambda row: pictures("a") if row == 0 else None, labels=wide))
     assert Tags(text).tags.count("img") <= 2
 
 

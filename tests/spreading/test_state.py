@@ -8,7 +8,7 @@ from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.solver import apply_system, entry_bound
 from softspread.spreading import state as live_module
 from softspread.spreading.state import SpreadState
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 ITEMS = 1500  # above the dense limit, so that pushes and local scales are at work
 
@@ -62,7 +62,7 @@ def test_immediate_answer_is_within_its_bound(alpha, normalization, small_budget
     for row, column in zip(rng.integers(0, 1200, 12), rng.integers(0, 3, 12), strict=True):
         est.update([row], [column])
         bound, now = est.error_bound_, est.predict_freq()
-        exact = fit(graph, est.votes_.rows, est.votes_.columns, alpha=alpha).refine(tol=1e-12).predict_freq()
+        exact = fit(graph, est.votes_.items, est.votes_.labels, alpha=alpha).refine(tol=1e-12).predict_freq()
         assert (np.abs(now - exact) <= bound[:, None] + 1e-9).all()
     assert est.error_bound_.max() > 0
 

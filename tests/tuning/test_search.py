@@ -33,7 +33,7 @@ from softspread.tuning import search as search_module
 from softspread.tuning.candidates import Graphs
 from softspread.tuning.search import choose_parameters
 from softspread.tuning.tune import tune
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 ALPHA = 0.9
 

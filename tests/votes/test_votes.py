@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softspread import InputError, VoteHistogram, Votes
-from softspread.votes.votes import VoteTable, check_retractions, has_vote, joined
+from softspread.votes.votes import has_vote
 
 NAMES = {
     "positions": [0, 1, 2],
@@ -182,14 +182,6 @@ def test_given_classes_of_both_sides_are_united_in_order():
     assert both.classes.tolist() == [0, 1, 2]
 
 
-def test_joined_never_rounds_a_number():
-    """Signed and unsigned ids of 64 bits would meet as floats; they meet as objects."""
-    signed, unsigned = np.array([-1]), np.array([2**63 + 1], dtype=np.uint64)
-    assert joined(signed, unsigned).tolist() == [-1, 2**63 + 1]
-    assert joined(np.array([2**53 + 1]), np.array([0.5])).tolist() == [2**53 + 1, 0.5]
-    assert joined(np.array([1], dtype=np.uint8), signed).dtype.kind == "i"
-
-
 @settings(deadline=None, max_examples=50)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.floats(0, 9)), max_size=20),
@@ -230,50 +222,6 @@ def test_has_vote_reads_every_kind_of_gap():
         False,
         True,
     ]
-
-
-def test_a_vote_table_grows_without_touching_what_it_came_from():
-    """Appending keeps all votes in order, widens text, and leaves the arrays handed in alone."""
-    rows, columns, weights = np.array([0, 1]), np.array([1, 0]), np.array([1.0, 2.0])
-    table = VoteTable(rows, columns, weights, np.array(["a", "b"]))
-    for step in range(40):
-        table.append(
-            VoteTable(np.array([step]), np.array([0]), np.array([0.5]), np.array([f"annotator {step}"]))
-        )
-    table.append(VoteTable(np.array([7]), np.array([1]), np.array([-1.0])))
-    assert len(table) == 43
-    assert table.rows.tolist() == [0, 1, *range(40), 7]
-    assert table.weights.tolist() == [1, 2, *[0.5] * 40, -1]
-    assert table.annotators.tolist() == ["a", "b", *[f"annotator {step}" for step in range(40)], None]
-    assert (rows.tolist(), columns.tolist(), weights.tolist()) == ([0, 1], [1, 0], [1, 2])
-
-
-def test_what_rounding_leaves_of_retracted_fractions_is_no_vote():
-    """0.1 + 0.2 - 0.3 is not quite 0 in floating point, and still no evidence."""
-    table = VoteTable(np.zeros(3, dtype=int), np.zeros(3, dtype=int), np.array([0.1, 0.2, -0.3]))
-    assert table.counts(1, 2).tolist() == [[0, 0]]
-
-
-def test_a_tiny_vote_counts():
-    """Only what a retraction leaves is rounded away, not a vote of small weight."""
-    table = VoteTable(np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([1e-15, 1, -0.0]))
-    assert table.counts(2, 2)[0].tolist() == [1e-15, 1]
-
-
-def test_retractions_are_accounted_by_item_label_and_annotator():
-    """A total may reach 0, never fall below it, for each annotator apart."""
-    rows, columns = np.array([0, 0]), np.array([1, 1])
-    names = (None, np.array(["a", "b"]))
-    check_retractions(rows, columns, None, np.array([1.0, -1.0]), names)
-    check_retractions(rows, columns, np.array(["ann", "ann"]), np.array([1.0, -1.0]), names)
-    with pytest.raises(
-        InputError, match="never cast: item 0, label 'b' would have -1 votes by that annotator"
-    ):
-        check_retractions(rows, columns, np.array(["ann", "bob"]), np.array([1.0, -1.0]), names)
-    with pytest.raises(InputError, match="never cast"):
-        check_retractions(rows, columns, np.array(["ann", None], dtype=object), np.array([1.0, -1.0]), names)
-    with pytest.raises(InputError, match=r"item 0, label 'b' would have -0\.5 votes"):
-        check_retractions(rows, columns, None, np.array([1.0, -1.5]), names)
 
 
 @pytest.mark.parametrize(

@@ -258,10 +258,11 @@ def item_ids(ids: Any, n: int) -> AnyArray:
     return array
 
 
-def rows_of_items(items: AnyArray, ids: AnyArray | None, n: int) -> IntArray:
+def rows_of_items(items: AnyArray, ids: "AnyArray | pd.Index[Any] | None", n: int) -> IntArray:
     """The row of each named item: a position where there are no ids."""
     if ids is not None:
-        rows = np.asarray(lookup(ids).get_indexer(lookup(items)), dtype=np.int64)
+        index = ids if isinstance(ids, pd.Index) else lookup(ids)
+        rows = np.asarray(index.get_indexer(lookup(items)), dtype=np.int64)
         if (rows < 0).any():
             unknown = int((rows < 0).sum())
             raise InputError(

@@ -7,7 +7,7 @@ import pandas as pd
 
 from softspread._common import validation
 from softspread._common.types import AnyArray, FloatArray, IntArray
-from softspread.votes.votes import RETRACTED, VoteTable
+from softspread.votes.table import RETRACTED, VoteTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)

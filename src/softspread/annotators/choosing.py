@@ -7,7 +7,7 @@ import numpy as np
 from softspread._common.types import FloatArray
 from softspread.diffusion.diffusion import Diffusion
 from softspread.heldout.masses import own_reach
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 KAPPAS = (0.01, 0.1, 0.3, 1.0)  # prior strengths to choose from
 RISES = (

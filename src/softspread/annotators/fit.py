@@ -19,7 +19,7 @@ from softspread.annotators.consistency import (
 )
 from softspread.annotators.crowd import Crowd
 from softspread.annotators.report import AnnotatorFit, AnnotatorReport
-from softspread.votes.votes import RETRACTED, VoteTable
+from softspread.votes.table import RETRACTED, VoteTable
 
 MIN_ANNOTATORS = 3  # with two, nobody can tell who of them strays
 MIN_VOTES = 100  # below, intervals of r are about as wide as [0, 1]

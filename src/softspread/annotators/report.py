@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from softspread._common.types import AnyArray, FloatArray
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 LEAST_PART = 1e-6  # of a soft vote: smaller parts change no soft label and cost time
 

@@ -354,7 +354,7 @@ def read_prior(path: Path, items: Items, classes: AnyArray) -> AnyArray:
     missing = [str(label) for label in classes.tolist() if str(label) not in by_name]
     if missing:
         raise InputError(f"{path} lacks the classes {', '.join(map(repr, missing[:5]))} that the votes name.")
-    names, found = items.names, labels.item_ids
+    names, found = items.names, labels.ids
     if names.dtype.kind not in "iu" or found.dtype.kind not in "iu":
         names, found = (
             np.array([str(name) for name in part.tolist()], dtype=object) for part in (names, found)
@@ -398,7 +398,7 @@ def facts_of(job: Job) -> dict[str, Any]:
             "used": len(votes),
             "skipped": job.votes.n_skipped,
             "left_out": dict(job.vote_file.notes),
-            "items_with_votes": len(np.unique(est.votes_.rows)),
+            "items_with_votes": int(est.vote_counts_.any(axis=1).sum()),
             "annotators": named,
             "format": job.vote_file.votes_format,
         },

@@ -9,10 +9,10 @@ from softspread._common.atomic import write_text
 from softspread.cli.jobs import Job, describe_graph
 from softspread.cli.runs import Run
 from softspread.errors import SoftspreadError
-from softspread.intervals.uncertainty import uncertainty_split
-from softspread.io.soft_labels import SoftLabels
+from softspread.intervals.uncertainty import split_uncertainty_of
 from softspread.report.pictures import Thumbnails
 from softspread.report.run import RunContent, run_page
+from softspread.spreading.evidence import SoftLabels
 
 SHOWN_CLASSES = 20
 
@@ -33,18 +33,10 @@ def write_report(
         with run.stage("annotators"):
             annotators = est.annotators_
     with run.stage("report") as tell:
-        lower, upper = labels.lower, labels.upper
-        assert lower is not None
-        assert upper is not None
-        verdict = uncertainty_split(labels.p, lower, upper, labels.evidence).verdict
+        verdict = split_uncertainty_of(labels).verdict
         content = RunContent(
-            names=labels.item_ids,
-            classes=labels.classes,
-            p=labels.p,
-            evidence=labels.evidence,
-            lower=lower,
-            upper=upper,
-            vote_counts=est.votes_.counts(len(labels), len(labels.classes)),
+            labels=labels,
+            vote_counts=est.vote_counts_,
             verdicts={
                 word: int((verdict == word).sum()) for word in ("clear", "ambiguous", "not enough votes")
             },
@@ -60,7 +52,7 @@ def write_report(
             warnings=run.warnings,
             thumbnail=None
             if pictures is None
-            else lambda row: pictures(labels.item_ids[row : row + 1].tolist()[0]),
+            else lambda row: pictures(labels.ids[row : row + 1].tolist()[0]),
             seed=run.common.seed,
         )
         write_text(path, run_page(content))

@@ -178,22 +178,23 @@ def add_commands(app: typer.Typer) -> None:
 
 # ----------------------------------------------------------------------------------------------------- spread
 def _spread(run: Run, inputs: Any, intervals: IntervalOptions, target: Any, page: Any) -> None:
+    from dataclasses import replace
+
     from softspread.cli import jobs
-    from softspread.intervals.uncertainty import uncertainty_split
-    from softspread.io.soft_labels import SoftLabels, write_soft_labels
+    from softspread.intervals.uncertainty import split_uncertainty_of
+    from softspread.io.soft_labels import write_soft_labels
 
     job = jobs.fit(run, *inputs)
     est = job.est
     with run.stage(f"intervals ({intervals.interval})"):
-        p, evidence = est.predict_proba(), est.evidence_
-        lower, upper = est.predict_interval(confidence_level=intervals.confidence, method=intervals.interval)
-        verdicts = uncertainty_split(p, lower, upper, evidence).verdict
+        labels = est.soft_labels(intervals.confidence, intervals.interval)
+        verdicts = split_uncertainty_of(labels).verdict
     facts = jobs.facts_of(job)
     facts["parameters"] |= {"interval": intervals.interval, "confidence_level": intervals.confidence}
     facts["warnings"] = list(run.warnings)
     out, chosen_format = target
     with run.stage("writing") as tell:
-        labels = SoftLabels(job.items.names, est.classes_, p, evidence, lower, upper, facts)
+        labels = replace(labels, metadata=facts)
         written = write_soft_labels(out, labels, chosen_format)
         tell(", ".join(map(str, written)))
     report, images = page
@@ -204,7 +205,7 @@ def _spread(run: Run, inputs: Any, intervals: IntervalOptions, target: Any, page
     document = {
         "command": "spread",
         **facts,
-        "evidence": _evidence_facts(evidence),
+        "evidence": _evidence_facts(labels.evidence),
         "verdicts": {
             word: int((verdicts == word).sum()) for word in ("clear", "ambiguous", "not enough votes")
         },

@@ -9,7 +9,7 @@ from softspread._common.progress import Advance
 from softspread._common.types import FloatArray
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.solver import no_progress
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 
 def literal_mass(

@@ -32,7 +32,7 @@ from softspread.tuning.search import (
     neighbor_candidates,
     strength_candidates,
 )
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 TRUSTED_WEIGHT = 0.25  # a consistency of one half
 ANNOTATOR_MODELS = ("auto", "none", "consistency", "confusion")
@@ -112,9 +112,7 @@ def settle(
         return Settings(diffusion_at(alpha), strength, tuning, fit)
     # Soft votes already carry the neighbours' opinion and cannot judge it: the votes as cast do, with their
     # weights.
-    again = choose(
-        graph, VoteTable(votes.rows, votes.columns, votes.weights * fit.weights, votes.annotators), alpha
-    )
+    again = choose(graph, votes.with_weights(votes.weights * fit.weights), alpha)
     return Settings(diffusion_at(again.alpha), again.prior_strength, again.tuning, fit)
 
 
@@ -141,7 +139,7 @@ def _rate(
         return None
 
     def choose(table: VoteTable, factors: FloatArray) -> tuple[float, float]:
-        weighted = VoteTable(table.rows, table.columns, table.weights * factors, table.annotators)
+        weighted = table.with_weights(table.weights * factors)
         alphas = [alpha] if (factors == 1).all() else wishes.alphas  # all alike: alpha was chosen so already
         graph, how = diffusion_at.graph, diffusion_at.how
         found = choose_parameters(
@@ -208,14 +206,11 @@ class Weighting:
 
     def weigh(self, votes: VoteTable) -> VoteTable:
         """The same votes with their annotators' weights, for the classes they name."""
-        weights = votes.weights * self.fit.weights_for(votes.annotators, len(votes))
-        return VoteTable(votes.rows, votes.columns, weights, votes.annotators)
+        return votes.with_weights(votes.weights * self.fit.weights_for(votes.annotators, len(votes)))
 
     def trusted(self, votes: VoteTable) -> VoteTable:
         """The votes of those who mostly vote with the crowd, as they were cast."""
-        kept = self.fit.weights_for(votes.annotators, len(votes)) >= TRUSTED_WEIGHT
-        names = None if votes.annotators is None else votes.annotators[kept]
-        return VoteTable(votes.rows[kept], votes.columns[kept], votes.weights[kept], names)
+        return votes.take(self.fit.weights_for(votes.annotators, len(votes)) >= TRUSTED_WEIGHT)
 
     def apply(self, votes: VoteTable) -> VoteTable:
         """The same votes as they count; one that stands for several classes becomes several.

@@ -1,17 +1,16 @@
-"""What all estimators share: reading votes, keeping them, and the scikit-learn habits around them.
+"""What all estimators share: keeping votes, and the scikit-learn habits around them.
 
-X, y  ->  VoteTable (rows, columns, weights, annotators) in the user's numbering  ->  mass  ->  p
+    X, y  ->  VoteTable (rows, columns, weights, annotators)  ->  Evidence  ->  soft labels with intervals
+
+Here ids and class names become rows and columns, and results get their names back.
 """
 
-import warnings
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_y, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softspread._common import validation
 from softspread._common.types import AnyArray, FloatArray
@@ -19,8 +18,19 @@ from softspread.errors import InputError
 from softspread.graph.graph import Graph
 from softspread.intervals.registry import INTERVALS
 from softspread.intervals.task import IntervalMethod, IntervalTask, SpreadFit
-from softspread.spreading.evidence import soft_labels
-from softspread.votes.votes import Votes, VoteTable, check_retractions, has_vote, joined
+from softspread.spreading.evidence import Evidence, SoftLabels
+from softspread.votes.reading import Names, read_y
+from softspread.votes.table import VoteTable
+from softspread.votes.votes import Votes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What is known about the fitted items, or about new ones."""
+
+    evidence: Evidence
+    p: FloatArray  # (n, n_classes)
+    X: AnyArray | None  # (n, d) of new items; None for the fitted ones
 
 
 class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -34,35 +44,33 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError  # pragma: no cover
 
     def _spread(self) -> None:
-        """Mass from all of ``votes_``."""
+        """Spread all of ``_votes``."""
         raise NotImplementedError  # pragma: no cover
 
     def _spread_more(self, new: VoteTable) -> None:
-        """Mass after ``new`` came in; ``votes_`` holds it already."""
+        """Spread ``new``, which ``_votes`` holds already."""
         self._spread()
 
     def _spread_less(self) -> None:
-        """Mass after an update failed half-way; ``votes_`` and ``classes_`` are as they were before."""
+        """After an update failed half-way; ``_votes`` and ``classes_`` are as they were before."""
         self._spread()
 
-    def _mass(self) -> FloatArray:
+    def _evidence(self) -> Evidence:
         raise NotImplementedError  # pragma: no cover
 
-    def _mass_of_new(self, X: AnyArray) -> FloatArray:
+    def _evidence_of_new(self, X: AnyArray) -> tuple[Evidence, FloatArray]:
+        """Evidence about new items, and their prior."""
         raise NotImplementedError  # pragma: no cover
 
     def _refine(self) -> None:
         """Bring mass to its full accuracy, where live updates left it rougher."""
 
-    def _spread_fit(self) -> SpreadFit | None:
+    def _spread_fit(self, answer: Answer) -> SpreadFit | None:
         """How votes were spread over a graph, for intervals that ask; None where they were not."""
         return None
 
-    def _prior_of_new(self, X: AnyArray) -> FloatArray:
-        return np.broadcast_to(self.prior_.mean(axis=0), (len(X), len(self.classes_)))
-
     # ------------------------------------------------------------------------------------------------ fitting
-    def fit(self, X: Any, y: Any, *, item_ids: Any = None, classes: Any = None) -> "VotesEstimator":
+    def fit(self, X: Any, y: Any, *, item_ids: Any = None, classes: Any = None) -> Self:
         """Learn from votes on some of the items of X.
 
         Parameters
@@ -80,9 +88,8 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.update(before)
             raise
 
-    def _fit(self, X: Any, y: Any, item_ids: Any, classes: Any) -> "VotesEstimator":
+    def _fit(self, X: Any, y: Any, item_ids: Any, classes: Any) -> Self:
         self._check_parameters()
-        votes = self._read_y(y, classes)
         if isinstance(X, Graph):
             if not self._accepts_graph:
                 raise InputError(f"{type(self).__name__} needs the features of the items, not a Graph.")
@@ -93,22 +100,17 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             self._items = self._read_features(X, reset=True)
             n = len(self._items)
-        if not isinstance(y, Votes) and self._n_rows_of_y != n:
-            raise InputError(f"X has {n} items but y has {self._n_rows_of_y} rows; they must agree.")
-        self.n_items_ = n
-        self.item_ids_ = None if item_ids is None else validation.item_ids(item_ids, n)
-        ids = self.item_ids_ if isinstance(y, Votes) else None
-        self.classes_ = validation.class_names(classes) if classes is not None else votes.class_names()
-        rows = validation.rows_of_items(votes.items, ids, n)
-        columns = validation.columns_of_labels(votes.labels, self.classes_)
-        check_retractions(rows, columns, votes.annotators, votes.weights, (self.item_ids_, self.classes_))
-        self.votes_ = VoteTable(rows, columns, votes.weights, votes.annotators)
+        self._votes, names = read_y(y, n, item_ids, classes)
+        self._use_names(names)
         self._set_prior()
         self._spread()
         return self
 
+    def _use_names(self, names: Names) -> None:
+        self._names = names
+        self.n_items_, self.item_ids_, self.classes_ = names.n_items, names.item_ids, names.classes
+
     _accepts_graph = False
-    _n_rows_of_y = 0
 
     def _read_features(self, X: Any, reset: bool) -> AnyArray:
         try:
@@ -116,37 +118,6 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         except ValueError as error:
             raise InputError(str(error)) from error
         return validation.not_too_large(np.asarray(array))
-
-    def _read_y(self, y: Any, classes: Any) -> Votes:
-        if isinstance(y, Votes):
-            return y
-        if y is None:
-            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        table = validation.labels_or_counts(y)
-        self._n_rows_of_y = len(table) if table.ndim else 0
-        if table.ndim == 2 and table.shape[1] != 1:
-            return Votes.from_counts(table, classes=y.columns if isinstance(y, pd.DataFrame) else classes)
-        if table.ndim == 2:
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected; reading it as labels.",
-                DataConversionWarning,
-                stacklevel=3,
-            )
-            table = table.ravel()
-        if table.ndim != 1:
-            raise InputError(
-                f"y must be labels (n,), counts (n, n_classes) or Votes, got shape {table.shape}."
-            )
-        try:
-            if table.dtype.kind == "f":
-                table = _check_y(table)  # scikit-learn's words for NaN and infinity
-            voted = np.flatnonzero(has_vote(table))
-            labels = validation.names(table[voted], "label")
-            if labels.dtype.kind == "f":
-                check_classification_targets(labels)  # numbers that are not whole are no classes
-        except ValueError as error:
-            raise InputError(str(error)) from error
-        return Votes.from_pairs(voted, labels)
 
     def _set_prior(self) -> None:
         n, n_classes = self.n_items_, len(self.classes_)
@@ -157,55 +128,43 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.prior_ = validation.prior(given, n, n_classes)
 
     # -------------------------------------------------------------------------------------------- later votes
-    def update(
-        self, items: Any, labels: Any, annotators: Any = None, weights: Any = None
-    ) -> "VotesEstimator":
+    def update(self, items: Any, labels: Any, annotators: Any = None, weights: Any = None) -> Self:
         """Take in further votes; a class first seen now is appended to ``classes_``."""
         check_is_fitted(self)
-        votes = Votes.from_pairs(*_listed(items, labels, annotators), weights)
-        return self._take_in(votes)
+        return self._take_in(Votes.from_pairs(*_listed(items, labels, annotators), weights))
 
-    def undo(self, items: Any, labels: Any, annotators: Any = None, weights: Any = None) -> "VotesEstimator":
+    def undo(self, items: Any, labels: Any, annotators: Any = None, weights: Any = None) -> Self:
         """Take votes back, the exact inverse of :meth:`update`; votes never cast are refused."""
         check_is_fitted(self)
         votes = Votes.from_pairs(*_listed(items, labels, annotators), weights)
-        known = validation.lookup(self.classes_).get_indexer(validation.lookup(votes.labels))
-        if (known < 0).any():
-            never = votes.labels[known < 0].tolist()[0]
-            raise InputError(f"cannot take back a vote that was never cast: no vote names {never!r}.")
+        never = self._names.unknown(votes.labels).tolist()
+        if never:
+            raise InputError(f"cannot take back a vote that was never cast: no vote names {never[0]!r}.")
         return self._take_in(Votes(votes.items, votes.labels, -votes.weights, votes.annotators))
 
-    def _take_in(self, votes: Votes) -> "VotesEstimator":
-        rows = validation.rows_of_items(votes.items, self.item_ids_, self.n_items_)
-        seen = validation.lookup(self.classes_)
-        unseen = votes.labels[seen.get_indexer(validation.lookup(votes.labels)) < 0]
-        new_classes = validation.distinct_sorted(unseen) if len(unseen) else unseen
-        classes = joined(self.classes_, new_classes) if len(new_classes) else self.classes_
-        new = VoteTable(
-            rows, validation.columns_of_labels(votes.labels, classes), votes.weights, votes.annotators
-        )
-        self._check_later_retractions(new, classes)
+    def _take_in(self, votes: Votes) -> Self:
+        new_classes = self._names.unknown(votes.labels)
+        names = self._names.with_classes(new_classes)
+        new = names.table(votes)
+        if (new.weights < 0).any():
+            both = self._votes.on_items(new.rows)
+            both.append(new)
+            names.check_retractions(both)
         # Nothing was changed up to here: a refused update leaves the estimator as it was.
-        before = self.classes_, self.prior_
-        self.classes_ = classes
+        before = self._names, self.prior_
+        self._use_names(names)
         if len(new_classes):
             self._widen_prior(len(new_classes))
-        self.votes_.append(new)
+        self._votes.append(new)
         try:
             self._spread_more(new)
         except BaseException:  # neither does one that fails or is interrupted
-            self.votes_.forget(len(new))
-            self.classes_, self.prior_ = before
+            self._votes.forget(len(new))
+            self._use_names(before[0])
+            self.prior_ = before[1]
             self._spread_less()
             raise
         return self
-
-    def _check_later_retractions(self, new: VoteTable, classes: AnyArray) -> None:
-        if not (new.weights < 0).any():
-            return
-        both = self.votes_.on_items(new.rows)
-        both.append(new)
-        check_retractions(both.rows, both.columns, both.annotators, both.weights, (self.item_ids_, classes))
 
     def _widen_prior(self, n_new: int) -> None:
         if self.prior is None:
@@ -216,20 +175,16 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # ------------------------------------------------------------------------------------------------ answers
     def predict_freq(self, X: Any = None) -> FloatArray:
         """Mass per class, (n, n_classes): how many virtual votes each item has received."""
-        new = self._checked(X)
-        return self._mass() if new is None else self._mass_of_new(new)
+        return self._about(X).evidence.mass
 
     def predict_proba(self, X: Any = None) -> FloatArray:
         """Soft labels, (n, n_classes), of the fitted items or of new ones."""
-        new = self._checked(X)
-        if new is None:
-            return soft_labels(self._mass(), self.prior_, self._prior_strength())
-        return soft_labels(self._mass_of_new(new), self._prior_of_new(new), self._prior_strength())
+        return self._about(X).p
 
     def predict(self, X: Any = None) -> AnyArray:
         """The most probable class of each item."""
-        p = self.predict_proba(X)
-        return np.asarray(self.classes_[p.argmax(axis=1)])
+        best = self._about(X).p.argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def predict_interval(
         self,
@@ -253,16 +208,43 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             out
         simultaneous : hold for all classes of an item together, by a union bound
         """
-        level = validation.between_0_and_1("confidence_level", confidence_level)
+        return self._with_interval(X, confidence_level, method, lipschitz, simultaneous)[1:]
+
+    def soft_labels(
+        self,
+        confidence_level: float = 0.9,
+        method: str | IntervalMethod = "wilson",
+        *,
+        lipschitz: float | None = None,
+        simultaneous: bool = False,
+    ) -> SoftLabels:
+        """Soft labels of the fitted items with evidence and intervals, in one object.
+
+        Parameters are those of :meth:`predict_interval`.
+        """
+        answer, lower, upper = self._with_interval(None, confidence_level, method, lipschitz, simultaneous)
+        ids = self._names.items(np.arange(self.n_items_))
+        return SoftLabels(ids, self.classes_, answer.p, answer.evidence.total, lower, upper)
+
+    def _with_interval(
+        self,
+        X: Any,
+        level: float,
+        method: str | IntervalMethod,
+        lipschitz: float | None,
+        simultaneous: bool,
+    ) -> tuple[Answer, FloatArray, FloatArray]:
+        level = validation.between_0_and_1("confidence_level", level)
         find_interval = INTERVALS.find(method)
-        new = self._checked(X)
+        self._checked(X)
         if getattr(find_interval, "needs_refined", False):
             self._refine()
-        mass = self.predict_freq(X)
+        answer = self._about(X)
+        mass = answer.evidence.mass
         n_together = mass.shape[1] if simultaneous else 1
-        return find_interval(
-            IntervalTask(self.predict_proba(X), mass, level, n_together, lipschitz, new, self._spread_fit())
-        )
+        spread = self._spread_fit(answer)
+        task = IntervalTask(answer.p, mass, level, n_together, lipschitz, answer.X, spread)
+        return answer, *find_interval(task)
 
     @property
     def label_distributions_(self) -> FloatArray:
@@ -277,7 +259,25 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def evidence_(self) -> FloatArray:
         """How much each fitted item has received, (n,)."""
-        return np.asarray(self.predict_freq().sum(axis=1))
+        return self._about(None).evidence.total
+
+    @property
+    def votes_(self) -> Votes:
+        """All votes so far, with the names of items and classes."""
+        check_is_fitted(self)
+        return self._names.votes(self._votes)
+
+    @property
+    def vote_counts_(self) -> FloatArray:
+        """Each fitted item's own votes per class, (n, n_classes)."""
+        check_is_fitted(self)
+        return self._votes.counts(self.n_items_, len(self.classes_))
+
+    def _about(self, X: Any) -> Answer:
+        """Evidence and soft labels of the fitted items (X is None), or of new ones."""
+        new = self._checked(X)
+        evidence, prior = (self._evidence(), self.prior_) if new is None else self._evidence_of_new(new)
+        return Answer(evidence, evidence.soft_labels(prior, self._prior_strength()), new)
 
     def _prior_strength(self) -> float:
         return float(self.prior_strength)
@@ -302,7 +302,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._read_features(X, reset=False)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "votes_")
+        return hasattr(self, "_votes")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,6 +14,7 @@ from softspread._common.threads import Workers, count_threads
 from softspread._common.types import AnyArray, FloatArray
 from softspread.estimators.base import VotesEstimator
 from softspread.graph.neighbors import nearest_items
+from softspread.spreading.evidence import Evidence
 
 BLOCK_ENTRIES = 4_000_000  # kernel entries held at once: 32 MB
 
@@ -26,8 +27,27 @@ class _Baseline(VotesEstimator):
     def _check_parameters(self) -> None:
         pass
 
-    def _counts(self) -> FloatArray:
-        return self.votes_.counts(self.n_items_, len(self.classes_))
+    def _mass_of(self, X: AnyArray) -> FloatArray:
+        """Mass of any items."""
+        raise NotImplementedError  # pragma: no cover
+
+    def _spread(self) -> None:
+        counts = self.vote_counts_
+        self._voted = np.flatnonzero(counts.any(axis=1))
+        self._voted_counts = counts[self._voted]
+        self._fitted = _exact(self._mass_of(self._items))
+
+    def _evidence(self) -> Evidence:
+        return self._fitted
+
+    def _evidence_of_new(self, X: AnyArray) -> tuple[Evidence, FloatArray]:
+        return _exact(self._mass_of(X)), np.broadcast_to(
+            self.prior_.mean(axis=0), (len(X), len(self.classes_))
+        )
+
+
+def _exact(mass: FloatArray) -> Evidence:
+    return Evidence(mass, np.zeros(len(mass)))
 
 
 class VoteHistogram(_Baseline):
@@ -42,12 +62,12 @@ class VoteHistogram(_Baseline):
     def _spread(self) -> None:
         pass
 
-    def _mass(self) -> FloatArray:
-        return self._counts()
+    def _evidence(self) -> Evidence:
+        return _exact(self.vote_counts_)
 
-    def _mass_of_new(self, X: AnyArray) -> FloatArray:
+    def _mass_of(self, X: AnyArray) -> FloatArray:
         """An item that was fitted has its own votes; anything else has none."""
-        counts = self._counts()
+        counts = self.vote_counts_
         known: dict[bytes, FloatArray] = {}
         for row, vector in enumerate(np.ascontiguousarray(self._items) + 0.0):  # -0.0 is 0.0
             key = vector.tobytes()
@@ -85,16 +105,7 @@ class GaussianKernelRegression(_Baseline):
     def _check_parameters(self) -> None:
         validation.positive("gamma", self.gamma)
 
-    def _spread(self) -> None:
-        counts = self._counts()
-        self._voted = np.flatnonzero(counts.any(axis=1))
-        self._voted_counts = counts[self._voted]
-        self._mass_of_items = self._mass_of_new(self._items)
-
-    def _mass(self) -> FloatArray:
-        return self._mass_of_items
-
-    def _mass_of_new(self, X: AnyArray) -> FloatArray:
+    def _mass_of(self, X: AnyArray) -> FloatArray:
         mass = np.zeros((len(X), len(self.classes_)))
         if len(self._voted) == 0:
             return mass
@@ -138,16 +149,7 @@ class KNeighborsVotes(_Baseline):
     def _check_parameters(self) -> None:
         validation.count("n_neighbors", self.n_neighbors, smallest=1)
 
-    def _spread(self) -> None:
-        counts = self._counts()
-        self._voted = np.flatnonzero(counts.any(axis=1))
-        self._voted_counts = counts[self._voted]
-        self._mass_of_items = self._mass_of_new(self._items)
-
-    def _mass(self) -> FloatArray:
-        return self._mass_of_items
-
-    def _mass_of_new(self, X: AnyArray) -> FloatArray:
+    def _mass_of(self, X: AnyArray) -> FloatArray:
         if len(self._voted) == 0:
             return np.zeros((len(X), len(self.classes_)))
         k = min(self.n_neighbors, len(self._voted))

@@ -16,7 +16,7 @@ from softspread._common import validation
 from softspread._common.types import FloatArray, IntArray
 from softspread.errors import InputError
 from softspread.tuning.result import Tuning
-from softspread.tuning.tune import read_votes
+from softspread.votes.reading import read_y
 
 N_FOLDS = 5  # four fifths of the voted items teach about the last fifth
 N_STEPS = 300  # of the logistic regression
@@ -98,7 +98,8 @@ def classifier_prior(
     ((40, 2), True, True)
     """
     Z = _standardised(np.asarray(validation.features(X), dtype=np.float64))
-    table, n_classes = read_votes(votes, len(Z), item_ids, classes)
+    table, names = read_y(votes, len(Z), item_ids, classes, what="votes")
+    n_classes = len(names.classes)
     n_folds = validation.count("n_folds", n_folds, smallest=2)
     if n_classes < 1:
         raise InputError("a prior needs at least one class; pass classes, or votes that name some.")

@@ -14,20 +14,21 @@ from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.scales import SCALINGS
 from softspread.errors import InputError
 from softspread.estimators.auto import DiffusionsOf, Weighting, Wishes, rate_only, settle
-from softspread.estimators.base import VotesEstimator
+from softspread.estimators.base import Answer, VotesEstimator
 from softspread.graph import Graph, knn_graph
 from softspread.graph.extension import tie_newcomers
 from softspread.intervals.task import IntervalMethod, SpreadFit
-from softspread.intervals.uncertainty import uncertainty_split
+from softspread.intervals.uncertainty import split_uncertainty_of
 from softspread.quality.estimate import estimate_quality, held_out_quality
 from softspread.quality.forecast import predict_gain
 from softspread.quality.result import GainForecast, Quality
 from softspread.queries.choose import choose_items, choosing_state
 from softspread.queries.pool import Strategy
-from softspread.spreading.evidence import soft_labels
+from softspread.spreading.evidence import Evidence, soft_labels
+from softspread.spreading.explain import explain
 from softspread.spreading.state import SpreadState
 from softspread.tuning.candidates import Spreading
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 SOLVERS = ("auto", "dense", "direct", "cg", "push", "amg", "literal")
 
@@ -138,13 +139,13 @@ class ProbabilisticLabelSpreading(VotesEstimator):
             items = self._build_graph(wishes.neighbors[0])
         given = None if self.prior is None else self.prior_
         n_classes = len(self.classes_)
-        settings = settle(items, self.votes_, n_classes, wishes, given, how)
+        settings = settle(items, self._votes, n_classes, wishes, given, how)
         diffusion, self.prior_strength_ = settings.diffusion, settings.prior_strength
         self.graph_, self.alpha_ = diffusion.graph, diffusion.alpha
         self.n_neighbors_ = self.graph_.n_neighbors
         self.tuning_ = settings.tuning
         self._use_weighting(
-            None if settings.annotators is None else Weighting(settings.annotators, self.votes_)
+            None if settings.annotators is None else Weighting(settings.annotators, self._votes)
         )
         self._state = SpreadState(diffusion, self._counted_votes, n_classes)
         self._state.solve()
@@ -155,7 +156,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         same.
         """
         self._weighting = weighting
-        self._counted_votes = self.votes_ if weighting is None else weighting.apply(self.votes_)
+        self._counted_votes = self._votes if weighting is None else weighting.apply(self._votes)
 
     def _forget_answers(self) -> None:
         """What is derived from the votes at rest and kept until they change."""
@@ -204,7 +205,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
 
     def _spread_less(self) -> None:
         if self._weighting is not None:
-            self._counted_votes = self._state.votes = self._weighting.apply(self.votes_)
+            self._counted_votes = self._state.votes = self._weighting.apply(self._votes)
         self._forget_answers()
         self._state.recover(len(self.classes_))
 
@@ -219,20 +220,18 @@ class ProbabilisticLabelSpreading(VotesEstimator):
     def _refine(self) -> None:
         self._state.refine()
 
-    def _mass(self) -> FloatArray:
-        return np.asarray(self.graph_.to_user_order(self._state.mass()))
+    def _evidence(self) -> Evidence:
+        order, state = self.graph_.to_user_order, self._state
+        return Evidence(np.asarray(order(state.mass())), np.asarray(order(state.error_bound())))
 
-    def _mass_of_new(self, X: AnyArray) -> FloatArray:
-        return np.asarray(self.alpha_ * (self._ties(X) @ self._mass()))
-
-    def _prior_of_new(self, X: AnyArray) -> FloatArray:
-        """A new item's prior is that of its neighbours."""
-        ties = self._ties(X)
+    def _evidence_of_new(self, X: AnyArray) -> tuple[Evidence, FloatArray]:
+        """One more step of the diffusion; a new item's prior is that of its neighbours."""
+        ties, fitted = self._ties(X), self._evidence()
+        evidence = Evidence(self.alpha_ * (ties @ fitted.mass), self.alpha_ * (ties @ fitted.error_bound))
         near = ties @ self.prior_
         total = near.sum(axis=1, keepdims=True)
-        return np.asarray(
-            np.where(total > 0, near / np.where(total > 0, total, 1.0), self.prior_.mean(axis=0))
-        )
+        prior = np.where(total > 0, near / np.where(total > 0, total, 1.0), self.prior_.mean(axis=0))
+        return evidence, prior
 
     def _ties(self, X: AnyArray) -> Any:
         return tie_newcomers(self.graph_, X, Workers(count_threads(self.n_jobs)))
@@ -240,18 +239,19 @@ class ProbabilisticLabelSpreading(VotesEstimator):
     def soft_labels_of(self, items: Any) -> FloatArray:
         """Soft labels of a few fitted items, (len(items), n_classes): the quick answer after an update."""
         self._checked(None)
-        rows = self._rows_of(items)
+        rows = self._names.rows(items)
         mass = self._state.mass(self._state.diffusion.rank[rows])
         return soft_labels(mass, self.prior_[rows], self._prior_strength())
 
-    def _rows_of(self, items: Any) -> AnyArray:
-        return validation.rows_of_items(validation.names(items, "item"), self.item_ids_, self.n_items_)
+    def _spread_fit(self, answer: Answer) -> SpreadFit:
+        def fitted() -> tuple[Evidence, FloatArray]:
+            known = answer if answer.X is None else self._about(None)
+            return known.evidence, known.p
 
-    def _spread_fit(self) -> SpreadFit:
         return SpreadFit(
             self._state,
             self._state_of_cast_votes,
-            self.predict_proba,
+            fitted,
             None if self.prior is None else self.prior_,
             self._weights_are_counts(),
             self._kept,
@@ -264,7 +264,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         """
         if self._weighting is None or self._weighting.fit.soft_votes is None:
             return self._state
-        named = SpreadState(self._state.diffusion, self._weighting.weigh(self.votes_), len(self.classes_))
+        named = SpreadState(self._state.diffusion, self._weighting.weigh(self._votes), len(self.classes_))
         named.solve()
         return named
 
@@ -284,8 +284,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         (width of the widest interval), evidence, and a verdict: "clear", "ambiguous" or "not enough votes";
         see :func:`~softspread.intervals.uncertainty_split`
         """
-        lower, upper = self.predict_interval(None, confidence_level, method)
-        frame = uncertainty_split(self.predict_proba(), lower, upper, self.evidence_).to_frame()
+        frame = split_uncertainty_of(self.soft_labels(confidence_level, method)).to_frame()
         if self.item_ids_ is not None:
             frame.insert(0, "item", self.item_ids_)
         return frame
@@ -318,18 +317,18 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         [0, 1, 2, 3]
         """
         self._checked(None)
-        rows = np.empty(0, np.int64) if exclude is None else self._rows_of(exclude)
+        rows = np.empty(0, np.int64) if exclude is None else self._names.rows(exclude)
         state = self._choosing_state()
         picked = choose_items(
             state.diffusion,
             np.asarray(self.graph_.to_user_order(state.mass())),
-            self.votes_.counts(self.n_items_, len(self.classes_)).sum(axis=1),
+            self.vote_counts_.sum(axis=1),
             batch_size,
             strategy,
             validation.generator(self.random_state if random_state is None else random_state),
             rows,
         )
-        return picked if self.item_ids_ is None else np.asarray(self.item_ids_[picked])
+        return self._names.items(picked)
 
     def _choosing_state(self) -> SpreadState:
         """A state at an alpha fit for choosing, kept and brought up to date with the votes since."""
@@ -340,10 +339,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
             state, n_seen = self._chooser
             if state is not self._state and n_seen < len(votes):
                 state.add_classes(len(self.classes_) - state.n_classes)
-                names = None if votes.annotators is None else votes.annotators[n_seen:]
-                state.add(
-                    VoteTable(votes.rows[n_seen:], votes.columns[n_seen:], votes.weights[n_seen:], names)
-                )
+                state.add(votes.take(slice(n_seen, None)))
         self._chooser = state, len(votes)
         return state
 
@@ -370,7 +366,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
                 self._state_of_cast_votes(),
                 self.prior_,
                 self._prior_strength(),
-                cast=None if self._weighting is None else self._weighting.trusted(self.votes_),
+                cast=None if self._weighting is None else self._weighting.trusted(self._votes),
                 confidence_level=confidence_level,
                 rng=rng,
             )
@@ -387,7 +383,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         self._checked(None)
         return predict_gain(
             [self._state.diffusion],
-            self.votes_,
+            self._votes,
             len(self.classes_),
             more,
             prior=None if self.prior is None else self.prior_,
@@ -402,10 +398,10 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         check_is_fitted(self)
         if self._weighting is not None:
             return self._weighting.fit.report.to_frame()
-        if self.votes_.annotators is None or len(self.classes_) == 0:
+        if self._votes.annotators is None or len(self.classes_) == 0:
             return None
         if self._unrated is None:
-            self._unrated = rate_only(self._state.diffusion, self.votes_, len(self.classes_))
+            self._unrated = rate_only(self._state.diffusion, self._votes, len(self.classes_))
         return self._unrated.to_frame()
 
     def explain(self, item: Any, top: int | None = 10) -> pd.DataFrame:
@@ -424,33 +420,9 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         self._checked(None)
         if top is not None:
             top = validation.count("top", top, smallest=1)
-        row = int(self._rows_of([item])[0])
-        state, votes = self._state, self._counted_votes
-        rank = state.diffusion.rank
-        reach = np.maximum(state.diffusion.reach_of_votes(int(rank[row]), rank[votes.rows]), 0.0)
-        table = pd.DataFrame({"row": votes.rows, "column": votes.columns, "weight": reach * votes.weights})
-        keys = ["row", "column"]
-        if votes.annotators is not None:
-            table["annotator"] = pd.Series(votes.annotators, dtype=object)
-            keys.append("annotator")
-        totals = table.groupby(keys, sort=False, dropna=False)["weight"].sum().reset_index()
-        totals = (
-            totals[totals["weight"] > 0]
-            .sort_values("weight", ascending=False, kind="stable")
-            .head(len(totals) if top is None else top)
-        )
-        evidence = float(reach @ votes.weights)
-        columns = {
-            "item": totals["row"].to_numpy()
-            if self.item_ids_ is None
-            else self.item_ids_[totals["row"].to_numpy()],
-            "label": self.classes_[totals["column"].to_numpy()],
-        }
-        if votes.annotators is not None:
-            columns["annotator"] = totals["annotator"].to_numpy()
-        return pd.DataFrame(
-            {**columns, "weight": totals["weight"].to_numpy() / (evidence if evidence > 0 else 1.0)}
-        )
+        row = int(self._names.rows([item])[0])
+        behind = self._names.votes(explain(self._state.diffusion, self._counted_votes, row, top)).to_frame()
+        return behind[[*behind.columns.drop("weight"), "weight"]]
 
     @property
     def error_bound_(self) -> FloatArray:

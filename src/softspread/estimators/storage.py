@@ -22,7 +22,8 @@ from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.graph.graph import Graph
 from softspread.spreading.state import SpreadState
 from softspread.tuning.result import Tuning, TuningPoint
-from softspread.votes.votes import VoteTable
+from softspread.votes.reading import Names
+from softspread.votes.table import VoteTable
 
 FORMAT_VERSION = 1
 _REPORT = tuple(field.name for field in fields(AnnotatorReport))
@@ -50,15 +51,15 @@ def save(est: VotesEstimator, path: str | Path) -> None:
         raise InputError(f"save takes one of {sorted(_CLASSES)}, got {type(est).__name__}.")
     check_is_fitted(est)
     arrays: dict[str, AnyArray] = {
-        "votes.rows": est.votes_.rows,
-        "votes.columns": est.votes_.columns,
-        "votes.weights": est.votes_.weights,
+        "votes.rows": est._votes.rows,
+        "votes.columns": est._votes.columns,
+        "votes.weights": est._votes.weights,
     }
     objects: list[str] = []
     for name, values in (
         ("classes", est.classes_),
         ("item_ids", est.item_ids_),
-        ("votes.annotators", est.votes_.annotators),
+        ("votes.annotators", est._votes.annotators),
     ):
         if values is not None:
             arrays[name] = pack_names(values, may_be_none=name == "votes.annotators")
@@ -87,14 +88,13 @@ def load(path: str | Path) -> VotesEstimator:
     try:
         est = _CLASSES[header["class"]](**header["parameters"])
         objects = set(header["objects"])
-        names = {
+        names: dict[str, AnyArray] = {
             key: unpack_names(arrays[key], key in objects)
             for key in ("classes", "item_ids", "votes.annotators")
             if key in arrays
         }
-        est.classes_, est.item_ids_ = names["classes"], names.get("item_ids")
         annotators = names.get("votes.annotators")
-        est.votes_ = VoteTable(
+        est._votes = VoteTable(
             arrays["votes.rows"], arrays["votes.columns"], arrays["votes.weights"], annotators
         )
         est.n_features_in_ = header["n_features_in"]
@@ -103,10 +103,10 @@ def load(path: str | Path) -> VotesEstimator:
         if "prior" in arrays:
             est.prior = arrays["prior"]
         if isinstance(est, ProbabilisticLabelSpreading):
-            _take_spreading(est, header, arrays)
+            _take_spreading(est, header, arrays, names)
         else:
             est._items = arrays["features"]
-            est.n_items_ = len(est._items)
+            est._use_names(Names(len(est._items), names.get("item_ids"), names["classes"]))
             _restore_prior(est)
             est._spread()
     except (KeyError, TypeError) as error:
@@ -135,13 +135,16 @@ def _put_spreading(
 
 
 def _take_spreading(
-    est: ProbabilisticLabelSpreading, header: dict[str, Any], arrays: dict[str, AnyArray]
+    est: ProbabilisticLabelSpreading,
+    header: dict[str, Any],
+    arrays: dict[str, AnyArray],
+    names: dict[str, AnyArray],
 ) -> None:
     def part(prefix: str) -> dict[str, AnyArray]:
         return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
     est.graph_ = Graph.from_arrays(part("graph."), header["graph"])
-    est.n_items_ = est.graph_.n_items
+    est._use_names(Names(est.graph_.n_items, names.get("item_ids"), names["classes"]))
     est._items = est.graph_ if header["from_graph"] else est.graph_.features
     est.alpha_, est.prior_strength_ = header["alpha"], header["prior_strength"]
     est.n_neighbors_ = est.graph_.n_neighbors
@@ -152,7 +155,7 @@ def _take_spreading(
     weighting = None
     if header["annotators"] is not None:
         fit = _unpack_annotators(header["annotators"], part("annotators."))
-        weighting = Weighting(fit, est.votes_.first(len(fit.weights)))
+        weighting = Weighting(fit, est._votes.take(slice(len(fit.weights))))
     est._use_weighting(weighting)
     est._state = SpreadState(diffusion, est._counted_votes, len(est.classes_))
     est._state.restore(part("state."), header["refined"])

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, vstack
 
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread.errors import InputError
-from softspread.votes.votes import RETRACTED, VoteTable
+from softspread.votes.table import RETRACTED, VoteTable
 
 ENOUGH_VOTES = 10  # fewer votes judge nothing by themselves: they join their neighbours
 BORROWED_ITEMS = 2_000  # items from which held-out votes are borrowed; more would not change the score

@@ -33,7 +33,7 @@ from softspread.errors import SoftspreadWarning
 from softspread.intervals.vote_sums import DENSE_ITEMS, SumsOfSquares, dense_inverse, sums_of_squares
 from softspread.intervals.wilson import SNAP, snap_ends
 from softspread.votes.ballots import StandingVotes, standing_votes
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 ALPHAS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 BELOW, ABOVE = 3, 2  # neighbours of the alpha in use on this grid at which the Brier score is looked at

@@ -34,17 +34,17 @@ def _sums(task: IntervalTask) -> SumsOfSquares:
     """Sums of squares over the votes, of the fitted items or of new ones."""
     fit = task.spread_fit()
     state, graph = fit.state, fit.state.diffusion.graph
-    mass = np.asarray(graph.to_user_order(state.mass()))
-    lipschitz = task.lipschitz
+    evidence, p = fit.fitted()
+    mass, lipschitz = evidence.mass, task.lipschitz
     if lipschitz is None:
-        lipschitz = estimate_lipschitz(graph, fit.soft_labels(), mass.sum(axis=1))
+        lipschitz = estimate_lipschitz(graph, p, evidence.total)
     sums = sums_of_squares(
         state.diffusion,
         state.votes,
         mass,
         lipschitz=lipschitz,
         weights_are_counts=fit.weights_are_counts,
-        mass_error=mass.shape[1] * np.asarray(graph.to_user_order(state.error_bound())),
+        mass_error=mass.shape[1] * evidence.error_bound,
     )
     if task.new_items is None:
         return sums

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from softspread._common.types import AnyArray, FloatArray
 from softspread.errors import InputError
+from softspread.spreading.evidence import Evidence
 from softspread.spreading.state import SpreadState
 
 
@@ -18,7 +19,7 @@ class SpreadFit:
 
     state: SpreadState  # the votes as they count, and their mass
     cast_state: Callable[[], SpreadState]  # the votes as cast, before a model made them soft
-    soft_labels: Callable[[], FloatArray]  # (n, n_classes) of the fitted items
+    fitted: Callable[[], tuple[Evidence, FloatArray]]  # evidence and soft labels of the fitted items
     prior: FloatArray | None  # (n, n_classes) as the user gave it
     weights_are_counts: bool  # whether a vote of weight 3 stands for three votes
     kept: dict[str, Any]  # where a method may keep a result until the votes change

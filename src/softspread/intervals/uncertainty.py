@@ -8,6 +8,7 @@ import pandas as pd
 from softspread._common import validation
 from softspread._common.types import AnyArray, BoolArray, FloatArray
 from softspread.errors import InputError
+from softspread.spreading.evidence import SoftLabels
 
 CLEAR, AMBIGUOUS, TOO_FEW = "clear", "ambiguous", "not enough votes"
 
@@ -25,6 +26,13 @@ class UncertaintySplit:
         """One row per item."""
         columns = ("aleatoric", "epistemic", "evidence", "verdict")
         return pd.DataFrame({name: getattr(self, name) for name in columns})
+
+
+def split_uncertainty_of(labels: SoftLabels) -> UncertaintySplit:
+    """The same for soft labels with intervals, see :func:`uncertainty_split`."""
+    if labels.lower is None or labels.upper is None:
+        raise InputError("these soft labels have no intervals, without which no verdict can be given.")
+    return uncertainty_split(labels.p, labels.lower, labels.upper, labels.evidence)
 
 
 def uncertainty_split(

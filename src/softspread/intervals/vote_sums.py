@@ -32,7 +32,7 @@ from softspread.diffusion.push import PushWork
 from softspread.errors import InputError
 from softspread.graph.graph import Graph
 from softspread.votes.ballots import standing_votes
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 DENSE_ITEMS = 2_000  # up to here the dense inverse takes about a second and misses nothing
 FLOORS = (

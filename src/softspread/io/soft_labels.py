@@ -14,7 +14,7 @@ datasets folder carry the facts inside; the other formats have no place for them
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from softspread._common.digests import KEY_BYTES, digest
 from softspread._common.types import AnyArray, FloatArray
 from softspread.errors import InputError
 from softspread.io.tables import check_source, numbers_if_whole, objects, read_delimited, read_json_lines
+from softspread.spreading.evidence import SoftLabels
 
 OUTPUT_FORMATS = ("auto", "parquet", "csv", "tsv", "jsonl", "weighted", "huggingface", "labelstudio")
 CONTAINERS = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl"}
@@ -40,22 +41,6 @@ DATASET_MARK = "dataset_info.json"
 DATASET_FILE = "data-00000-of-00001.arrow"
 ROWS_AT_ONCE = 50_000  # turned into Python objects at a time
 SHORTEST_JSON = (",", ":")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SoftLabels:
-    """What a run says about every item."""
-
-    item_ids: AnyArray  # (n,)
-    classes: AnyArray  # (n_classes,)
-    p: FloatArray  # (n, n_classes)
-    evidence: FloatArray  # (n,)
-    lower: FloatArray | None = None  # (n, n_classes)
-    upper: FloatArray | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.item_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +124,7 @@ def metadata_path(path: Path) -> Path:
 
 
 def with_evidence(labels: SoftLabels, least: float) -> SoftLabels:
-    """Only the items with at least so much evidence."""
+    """Only the items with at least this much evidence."""
     keep = labels.evidence >= least
     if keep.all():
         return labels
@@ -147,38 +132,21 @@ def with_evidence(labels: SoftLabels, least: float) -> SoftLabels:
         raise InputError(
             f"no item has {least:g} votes' worth of evidence; the most is {labels.evidence.max():.3g}."
         )
-    return SoftLabels(
-        labels.item_ids[keep],
-        labels.classes,
-        labels.p[keep],
-        labels.evidence[keep],
-        None if labels.lower is None else labels.lower[keep],
-        None if labels.upper is None else labels.upper[keep],
-        {**labels.metadata, "least_evidence": least},
-    )
+    return replace(labels.take(keep), metadata={**labels.metadata, "least_evidence": least})
 
 
 # ----------------------------------------------------------------------------------------------------- tables
 def _wide_table(labels: SoftLabels) -> Any:
-    parts: list[tuple[str, AnyArray]] = [("p", labels.p)]
-    if labels.lower is not None and labels.upper is not None:
-        parts += [("lower", labels.lower), ("upper", labels.upper)]
-    names, arrays = ["item"], [_arrow_names(labels.item_ids)]
-    for prefix, values in parts:
-        for column, label in enumerate(labels.classes.tolist()):
-            names.append(f"{prefix}_{label}")
-            arrays.append(_single(values[:, column]))
-        if prefix == "p":
-            names.append("evidence")
-            arrays.append(_single(labels.evidence))
-    return _arrow_table(names, arrays, labels.metadata)
+    names, columns = zip(*labels.columns(), strict=True)
+    arrays = [_arrow_names(labels.ids), *map(_single, columns)]
+    return _arrow_table(["item", *names], arrays, labels.metadata)
 
 
 def _weighted_table(labels: SoftLabels) -> Any:
     n, n_classes = labels.p.shape
     rows, columns = np.divmod(np.arange(n * n_classes), n_classes)
     arrays = [
-        _arrow_names(labels.item_ids[rows]),
+        _arrow_names(labels.ids[rows]),
         _arrow_names(labels.classes[columns]),
         _single(labels.p.ravel()),
         _single(labels.evidence[rows]),
@@ -262,7 +230,7 @@ def _write_dataset(path: Path, labels: SoftLabels) -> None:
             pa.array(np.arange(len(values) + 1, dtype=np.int32) * values.shape[1]), flat
         )
 
-    item = _arrow_names(labels.item_ids)
+    item = _arrow_names(labels.ids)
     names = ["item", "soft_label", "label", "evidence"]
     arrays = [item, lists(labels.p), pa.array(labels.p.argmax(axis=1)), _single(labels.evidence)]
     number, sequence = {"dtype": "float32", "_type": "Value"}, {"_type": "Sequence"}
@@ -314,7 +282,7 @@ def _write_tasks(path: Path, labels: SoftLabels, names: LabelStudioNames) -> Non
 def _tasks(labels: SoftLabels, names: LabelStudioNames, version: str) -> Iterator[dict[str, Any]]:
     classes = [str(label) for label in labels.classes.tolist()]
     best = labels.p.argmax(axis=1)
-    for row, item in enumerate(labels.item_ids.tolist()):
+    for row, item in enumerate(labels.ids.tolist()):
         p = [round(value, 6) for value in labels.p[row].tolist()]
         choice = {
             "from_name": names.from_name,

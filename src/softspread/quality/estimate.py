@@ -24,7 +24,7 @@ from softspread.quality.entropy import entropy_from_moments, entropy_range, vote
 from softspread.quality.result import FEWEST_REPEATED, N_BOOTSTRAP, Estimate, Quality, Trials, interval_of
 from softspread.spreading.evidence import soft_labels
 from softspread.spreading.state import SpreadState
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 UNKNOWN_NOISE = (
     0.5  # without repeats the noise is anything from nothing to the whole Brier score: half of it is named

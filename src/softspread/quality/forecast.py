@@ -20,7 +20,7 @@ from softspread.heldout.masses import own_reach
 from softspread.quality.result import N_BOOTSTRAP, Estimate, GainForecast, interval_of
 from softspread.spreading.evidence import soft_labels
 from softspread.spreading.state import SpreadState
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 SHARES = (0.35, 0.5, 0.7, 0.85, 1.0)  # of the votes, for the learning curve
 THINNINGS = 3  # random subsets per share

@@ -28,6 +28,7 @@ from softspread.report.blocks import (
 from softspread.report.charts import CurvePoint, curve, histograms, share_histograms
 from softspread.report.maps import class_colors
 from softspread.report.points import PLANE, PointMap, plane_of, point_map, sample_rows
+from softspread.spreading.evidence import SoftLabels
 from softspread.tuning.result import Tuning
 
 SHOWN_ITEMS = 12  # of the most uncertain and of the most ambiguous
@@ -51,12 +52,7 @@ PERCENT = ("accuracy", "agreement")
 class RunContent:
     """Everything that the page tells."""
 
-    names: AnyArray  # (n,) ids
-    classes: AnyArray  # (n_classes,)
-    p: FloatArray  # (n, n_classes)
-    evidence: FloatArray  # (n,)
-    lower: FloatArray  # (n, n_classes)
-    upper: FloatArray  # (n, n_classes)
+    labels: SoftLabels  # with intervals
     vote_counts: FloatArray  # (n, n_classes) votes on each item itself
     verdicts: Mapping[str, int]  # clear, ambiguous, not enough votes
     features: AnyArray | None  # (n, d) for the map
@@ -75,7 +71,7 @@ class RunContent:
 
 def run_page(content: RunContent) -> str:
     """The whole page."""
-    n, n_votes = len(content.names), float(content.vote_counts.sum())
+    n, n_votes = len(content.labels.ids), float(content.vote_counts.sum())
     parts = [
         heading(
             f"Soft labels of {n:,} items",
@@ -107,7 +103,7 @@ def run_page(content: RunContent) -> str:
 
 
 def _cards(content: RunContent) -> list[Card]:
-    n = len(content.names)
+    n = len(content.labels.ids)
     clear = content.verdicts.get("clear", 0) / n
     too_few = content.verdicts.get("not enough votes", 0) / n
     n_voted = int((content.vote_counts.sum(axis=1) > 0).sum())
@@ -116,7 +112,7 @@ def _cards(content: RunContent) -> list[Card]:
         Card("Votes", f"{content.vote_counts.sum():,.0f}", f"on {n_voted:,} of {n:,} items{by}", good=False),
         Card(
             "Evidence per item",
-            f"{np.median(content.evidence):.2g}",
+            f"{np.median(content.labels.evidence):.2g}",
             "votes' worth, median; half of the items have less",
             good=False,
         ),
@@ -145,24 +141,24 @@ def _cards(content: RunContent) -> list[Card]:
 def _map_section(content: RunContent) -> str:
     if content.features is None:
         return ""
-    n = len(content.names)
+    n = len(content.labels.ids)
     rng = np.random.default_rng(content.seed)
     rows = sample_rows(n, rng)
-    order = np.argsort(-content.p[rows], axis=1, kind="stable")
-    only_one = content.p.shape[1] == 1
+    order = np.argsort(-content.labels.p[rows], axis=1, kind="stable")
+    only_one = content.labels.p.shape[1] == 1
     first, second = order[:, 0], order[:, 0 if only_one else 1]
     across = np.arange(len(rows))
     data = PointMap(
         plane_of(content.features[rows], rng),
-        content.classes.tolist(),
+        content.labels.classes.tolist(),
         first,
-        content.p[rows][across, first],
-        np.full(len(rows), len(content.classes)) if only_one else second,
-        content.p[rows][across, second],
-        content.evidence[rows],
-        (content.upper - content.lower)[rows].max(axis=1),
+        content.labels.p[rows][across, first],
+        np.full(len(rows), len(content.labels.classes)) if only_one else second,
+        content.labels.p[rows][across, second],
+        content.labels.evidence[rows],
+        content.labels.width[rows].max(axis=1),
         content.vote_counts[rows].sum(axis=1).astype(np.int64),
-        content.names[rows].tolist(),
+        content.labels.ids[rows].tolist(),
     )
     drawn = f"{len(rows):,} of the {n:,} items, drawn at random." if len(rows) < n else f"All {n:,} items."
     note = (
@@ -174,19 +170,19 @@ def _map_section(content: RunContent) -> str:
 
 
 def _uncertainty_section(content: RunContent) -> str:
-    width = (content.upper - content.lower).max(axis=1)
+    width = content.labels.width.max(axis=1)
     shares = {
         "Widest interval of an item": width,
-        "Probability of its leading class": content.p.max(axis=1),
+        "Probability of its leading class": content.labels.p.max(axis=1),
     }
     level = f"{content.confidence_level:.0%}"
     return section(
         "How sure",
-        histograms({"Evidence": content.evidence}, "votes' worth").replace("</div>", "", 1)
+        histograms({"Evidence": content.labels.evidence}, "votes' worth").replace("</div>", "", 1)
         + share_histograms(shares, "").replace("<div class='charts'>", "", 1),
         paragraph(
             ", ".join(
-                f"{count:,} items ({count / len(content.names):.0%}) {word}"
+                f"{count:,} items ({count / len(content.labels.ids):.0%}) {word}"
                 for word, count in _words(content)
             )
             + "."
@@ -203,13 +199,13 @@ def _words(content: RunContent) -> list[tuple[str, int]]:
 
 
 def _class_section(content: RunContent) -> str:
-    votes, mean = content.vote_counts.sum(axis=0), content.p.mean(axis=0)
-    leading = np.bincount(content.p.argmax(axis=1), minlength=len(content.classes))
-    colors = class_colors(len(content.classes))
+    votes, mean = content.vote_counts.sum(axis=0), content.labels.p.mean(axis=0)
+    leading = np.bincount(content.labels.p.argmax(axis=1), minlength=len(content.labels.classes))
+    colors = class_colors(len(content.labels.classes))
     order = np.argsort(-mean, kind="stable")
     rows = [
         [
-            Cell(str(content.classes[c : c + 1].tolist()[0]), color=colors[c]),
+            Cell(str(content.labels.classes[c : c + 1].tolist()[0]), color=colors[c]),
             Cell(f"{votes[c]:,.0f}"),
             Cell(f"{votes[c] / max(votes.sum(), 1e-300):.1%}"),
             Cell(f"{mean[c]:.1%}"),
@@ -228,12 +224,14 @@ def _class_section(content: RunContent) -> str:
 
 # ------------------------------------------------------------------------------------------------------ items
 def _item_sections(content: RunContent) -> list[str]:
-    width = (content.upper - content.lower).max(axis=1)
-    n_classes = content.p.shape[1]
-    logs = np.log(content.p, out=np.zeros_like(content.p), where=content.p > 0)
-    entropy = -(content.p * logs).sum(axis=1) / max(np.log(n_classes), 1e-300)
-    uncertain = _largest(np.where(np.isfinite(width), width, 1.0) - 1e-6 * content.evidence, SHOWN_ITEMS)
-    known = content.evidence >= ENOUGH_EVIDENCE
+    width = content.labels.width.max(axis=1)
+    n_classes = content.labels.p.shape[1]
+    logs = np.log(content.labels.p, out=np.zeros_like(content.labels.p), where=content.labels.p > 0)
+    entropy = -(content.labels.p * logs).sum(axis=1) / max(np.log(n_classes), 1e-300)
+    uncertain = _largest(
+        np.where(np.isfinite(width), width, 1.0) - 1e-6 * content.labels.evidence, SHOWN_ITEMS
+    )
+    known = content.labels.evidence >= ENOUGH_EVIDENCE
     blocks = [
         section(
             "Most uncertain items",
@@ -263,8 +261,8 @@ def _largest(values: FloatArray, count: int) -> IntArray:
 
 
 def _item_cards(content: RunContent, rows: IntArray, text: str, values: FloatArray) -> str:
-    colors = class_colors(len(content.classes))
-    labels = [str(label) for label in content.classes.tolist()]
+    colors = class_colors(len(content.labels.classes))
+    labels = [str(label) for label in content.labels.classes.tolist()]
     parts = []
     for row in rows.tolist():
         picture = content.thumbnail(row) if content.thumbnail is not None else None
@@ -272,15 +270,16 @@ def _item_cards(content: RunContent, rows: IntArray, text: str, values: FloatArr
         own = content.vote_counts[row].sum()
         shares = "".join(
             f"<li><span title='{escape(labels[c])}'>{escape(labels[c])}</span><span class='track'>"
-            f"<i style='width:{100 * content.p[row, c]:.1f}%;background:{colors[c]}'></i></span>"
-            f"<span class='number'>{content.p[row, c]:.0%}</span></li>"
-            for c in np.argsort(-content.p[row], kind="stable")[:SHOWN_SHARES].tolist()
+            f"<i style='width:{100 * content.labels.p[row, c]:.1f}%;background:{colors[c]}'></i></span>"
+            f"<span class='number'>{content.labels.p[row, c]:.0%}</span></li>"
+            for c in np.argsort(-content.labels.p[row], kind="stable")[:SHOWN_SHARES].tolist()
         )
-        name = content.names[row : row + 1].tolist()[0]
+        name = content.labels.ids[row : row + 1].tolist()[0]
         parts.append(
-            f"<div class='item'>{image}<strong>{escape(name)}</strong><span "
-            f"class='more'>{escape(text.format(values[row]))}<br>evidence {content.evidence[row]:.2g}, own "
-            f"votes {own:g}</span><ol class='shares'>{shares}</ol></div>"
+            f"<div class='item'>{image}<strong>{escape(name)}</strong>"
+            f"<span class='more'>{escape(text.format(values[row]))}<br>evidence "
+            f"{content.labels.evidence[row]:.2g}, own votes {own:g}</span>"
+            f"<ol class='shares'>{shares}</ol></div>"
         )
     return f"<div class='items'>{''.join(parts)}</div>"
 

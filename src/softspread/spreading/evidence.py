@@ -1,11 +1,24 @@
-"""From mass to soft labels.
+"""From votes to evidence, and from evidence to soft labels.
 
-p = (Y + kappa prior) / (N + kappa)                                                       theory: [soft label]
+    mass Y (n, n_classes), evidence N = sum_c Y_c  ->  p = (Y + kappa prior) / (N + kappa)   [soft label]
+
+:class:`Evidence` is what reached each item, :class:`SoftLabels` what we say about it. Python, the command
+line, files and the page all use these two.
 """
 
-import numpy as np
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
 
-from softspread._common.types import AnyArray, FloatArray
+import numpy as np
+import pandas as pd
+
+from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
+from softspread.errors import InputError
+
+SHOWN_CLASSES = 6  # in a short description
+SHOWN_ITEMS = 10  # in a notebook
 
 
 def soft_labels(mass: FloatArray, prior: AnyArray, prior_strength: float) -> FloatArray:
@@ -14,3 +27,183 @@ def soft_labels(mass: FloatArray, prior: AnyArray, prior_strength: float) -> Flo
     total = mass + prior_strength * prior
     evidence = total.sum(axis=1, keepdims=True)
     return np.where(evidence > 0, total / np.where(evidence > 0, evidence, 1.0), prior)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """What all votes together say about each item; two of them add like their vote sets.
+
+    Examples
+    --------
+    >>> one = Evidence(np.array([[1.0, 0.5]]), np.array([1e-6]))
+    >>> (one + one).total.tolist()
+    [3.0]
+    """
+
+    mass: FloatArray  # (n, n_classes)  what each item has received per class
+    error_bound: FloatArray  # (n,)  proven: no entry of an item's mass is further from the exact one
+
+    def __add__(self, other: "Evidence") -> "Evidence":
+        return Evidence(self.mass + other.mass, self.error_bound + other.error_bound)
+
+    @property
+    def total(self) -> FloatArray:
+        """(n,) what each item has received in all: its evidence, in votes' worth."""
+        return np.asarray(self.mass.sum(axis=1))
+
+    def soft_labels(self, prior: AnyArray, prior_strength: float) -> FloatArray:
+        """(n, n_classes) soft labels under a prior that counts as ``prior_strength`` votes."""
+        return soft_labels(self.mass, prior, prior_strength)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SoftLabels:
+    """What is known about every item: soft label, evidence and interval.
+
+    Attributes
+    ----------
+    ids : (n,) array
+        Names of the items; their positions where they have none.
+    classes : (n_classes,) array
+        Class names, in the order of columns.
+    p : (n, n_classes) array
+        Soft labels; each row sums to 1.
+    evidence : (n,) array
+        How many votes' worth has reached each item.
+    lower, upper : (n, n_classes) array or None
+        Ends of each soft label's interval.
+    metadata : mapping
+        Facts about the run that made them; written to files.
+
+    See Also
+    --------
+    ProbabilisticLabelSpreading.soft_labels : Makes them.
+
+    Examples
+    --------
+    >>> p, classes = np.array([[0.25, 0.75]]), np.array(["no", "yes"])
+    >>> labels = SoftLabels(np.array(["a"]), classes, p, evidence=np.array([2.0]))
+    >>> labels
+    SoftLabels(1 item, 2 classes: no, yes; median evidence 2; no intervals)
+    >>> labels.to_frame().columns.tolist()
+    ['item', 'p_no', 'p_yes', 'evidence']
+    """
+
+    ids: AnyArray
+    classes: AnyArray
+    p: FloatArray
+    evidence: FloatArray
+    lower: FloatArray | None = None
+    upper: FloatArray | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def labels(self) -> AnyArray:
+        """(n,) the most probable class of each item."""
+        return np.asarray(self.classes[self.p.argmax(axis=1)])
+
+    @property
+    def width(self) -> FloatArray:
+        """(n, n_classes) width of each interval."""
+        if self.lower is None or self.upper is None:
+            raise InputError("these soft labels have no intervals; spread the votes again to get some.")
+        return np.asarray(self.upper - self.lower)
+
+    def take(self, rows: IntArray | BoolArray) -> "SoftLabels":
+        """The soft labels of some items.
+
+        Parameters
+        ----------
+        rows : (m,) array of int, or (n,) array of bool
+            Positions of the items, or a mask.
+
+        Returns
+        -------
+        SoftLabels
+            Of these items only, in the given order.
+
+        Examples
+        --------
+        >>> labels = SoftLabels(np.arange(2), np.array(["no", "yes"]), np.eye(2), np.array([1.0, 3.0]))
+        >>> labels.take(labels.evidence > 2).labels.tolist()
+        ['yes']
+        """
+        lower, upper = (None if end is None else end[rows] for end in (self.lower, self.upper))
+        ids, p, evidence = self.ids[rows], self.p[rows], self.evidence[rows]
+        return SoftLabels(ids, self.classes, p, evidence, lower, upper, self.metadata)
+
+    def columns(self) -> Iterator[tuple[str, FloatArray]]:
+        """Name and values of each column of the table: p_<class>, evidence, lower_<class>, upper_<class>.
+
+        Yields
+        ------
+        name : str
+            The column's name.
+        values : (n,) array
+            Its values.
+
+        See Also
+        --------
+        to_frame : All of them with the items, as a table.
+
+        Examples
+        --------
+        >>> labels = SoftLabels(np.arange(1), np.array(["no", "yes"]), np.eye(2)[:1], np.array([1.0]))
+        >>> [name for name, _ in labels.columns()]
+        ['p_no', 'p_yes', 'evidence']
+        """
+        yield from self._by_class("p", self.p)
+        yield "evidence", self.evidence
+        if self.lower is not None and self.upper is not None:
+            yield from self._by_class("lower", self.lower)
+            yield from self._by_class("upper", self.upper)
+
+    def _by_class(self, prefix: str, values: FloatArray) -> Iterator[tuple[str, FloatArray]]:
+        for column, label in enumerate(self.classes.tolist()):
+            yield f"{prefix}_{label}", values[:, column]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per item, as files have it.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns item, p_<class>..., evidence, lower_<class>..., upper_<class>...
+
+        Examples
+        --------
+        >>> labels = SoftLabels(np.array(["a"]), np.array(["no", "yes"]), np.eye(2)[:1], np.array([2.0]))
+        >>> labels.to_frame()["p_no"].tolist()
+        [1.0]
+        """
+        names, columns = zip(*self.columns(), strict=True)  # 1 and "1" may both be classes
+        frame = pd.DataFrame(np.column_stack(columns), columns=list(names))
+        frame.insert(0, "item", self.ids)
+        return frame
+
+    def __repr__(self) -> str:
+        n, n_classes = self.p.shape
+        shown = [str(label) for label in self.classes.tolist()[:SHOWN_CLASSES]]
+        more = ", ..." if n_classes > len(shown) else ""
+        median = f"; median evidence {np.median(self.evidence):.3g}" if n else ""
+        return (
+            f"SoftLabels({n:,} item{'s'[: n != 1]}, {n_classes:,} class{'es'[: 2 * (n_classes != 1)]}: "
+            f"{', '.join(shown)}{more}{median}; {'no' if self.lower is None else 'with'} intervals)"
+        )
+
+    def _repr_html_(self) -> str:
+        first = self.take(np.arange(min(len(self), SHOWN_ITEMS)))
+        best = first.p.argmax(axis=1)[:, None]
+        shown = {"item": first.ids, "most probable": first.labels}
+        for name in ("p", "lower", "upper"):
+            values = getattr(first, name)
+            if values is not None:
+                shown[name] = np.take_along_axis(values, best, axis=1)[:, 0]
+        table = pd.DataFrame({**shown, "evidence": first.evidence}).to_html(
+            index=False, float_format="{:.3g}".format
+        )
+        more = f"<p>... {len(self) - SHOWN_ITEMS:,} more</p>" if len(self) > SHOWN_ITEMS else ""
+        return f"<p>{escape(repr(self))}</p>{table}{more}"

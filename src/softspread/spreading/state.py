@@ -18,7 +18,7 @@ from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.literal import literal_mass
 from softspread.diffusion.push import PushWork, push_residual
 from softspread.diffusion.solver import MOST_COLUMNS, apply_system, entry_bound
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 EDGES_PER_VOTE = 100_000  # work of the immediate answer: about 2 ms
 SOLVE_EDGES_PER_COLUMN = 10  # a refining solve costs about this many passes over the edges for each column

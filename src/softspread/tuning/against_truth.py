@@ -22,7 +22,7 @@ from softspread.spreading.evidence import soft_labels
 from softspread.tuning.candidates import Graphs, Spreading
 from softspread.tuning.result import Tuning, TuningPoint
 from softspread.tuning.search import DEFAULT_STRENGTH
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 METHODS = ("pls", "gkr", "knn")
 LARGEST_ALPHA = 0.999  # Beta(5, 1) passes it once in 200 draws; closer to 1 solves take longer and longer

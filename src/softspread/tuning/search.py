@@ -34,7 +34,7 @@ from softspread.heldout.scores import LIKELIHOOD, SCORES, BrierScore, Judge, Log
 from softspread.heldout.split import ENOUGH_VOTES, OwnVotes, hold_out, own_votes
 from softspread.tuning.candidates import DEFAULT_NEIGHBORS, Graphs, Spreading
 from softspread.tuning.result import Choice, Tuning, TuningPoint
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 
 ALPHAS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 START_ALPHA = (

@@ -26,7 +26,7 @@ from softspread.tuning.search import (
     some_of,
     strength_candidates,
 )
-from softspread.votes.votes import Votes, VoteTable, has_vote
+from softspread.votes.reading import read_y
 
 
 def tune(
@@ -83,7 +83,8 @@ def tune(
     validation.choice("method", method, METHODS)
     items = X if isinstance(X, Graph) else validation.features(X)
     n = items.n_items if isinstance(items, Graph) else len(items)
-    table, n_classes = read_votes(votes, n, item_ids, classes)
+    table, names = read_y(votes, n, item_ids, classes, what="votes")
+    n_classes = len(names.classes)
     how = Spreading(bandwidth, scaling, "auto", index, n_jobs, random_state, verbose)
     n_votes = own_votes(table, n_classes).n_votes
     if truth is not None:
@@ -131,24 +132,3 @@ def _probabilities(name: str, values: Any, n: int, n_classes: int) -> FloatArray
             f"{name} must have shape ({n}, {n_classes}), one column per class, got {shape}.{remedy}"
         )
     return validation.prior(values, n, n_classes)
-
-
-def read_votes(votes: Any, n: int, item_ids: Any, classes: Any) -> tuple[VoteTable, int]:
-    """Votes of any accepted form, as numbers, and how many classes there are."""
-    named = isinstance(votes, Votes)
-    if not named:
-        table = np.asarray(votes)
-        if table.ndim not in (1, 2) or len(table) != n:
-            raise InputError(
-                f"votes must be Votes, {n} labels or {n} rows of counts, got shape {table.shape}."
-            )
-        if table.ndim == 2:
-            votes = Votes.from_counts(table)
-        else:
-            voted = np.flatnonzero(has_vote(table))
-            votes = Votes.from_pairs(voted, validation.names(table[voted], "label"))
-    ids = validation.item_ids(item_ids, n) if named and item_ids is not None else None
-    names = validation.class_names(classes) if classes is not None else votes.class_names()
-    rows = validation.rows_of_items(votes.items, ids, n)
-    columns = validation.columns_of_labels(votes.labels, names)
-    return VoteTable(rows, columns, votes.weights, votes.annotators), len(names)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from softspread._common.types import FloatArray, IntArray
-from softspread.votes.votes import RETRACTED, VoteTable
+from softspread.votes.table import RETRACTED, VoteTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)

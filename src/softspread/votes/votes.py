@@ -1,9 +1,9 @@
 """Votes: who said which class for which item, and how much it counts.
 
-    pairs, a long table, a table of counts, a wide table  ->  Votes (item, label, weight, annotator,
-    created_at)
+    pairs, a long table, counts, a wide table  ->  Votes (item, label, weight, annotator, created_at)
 
-Items and labels stay as the user names them; rows and columns appear only when votes meet a dataset.
+Items and labels stay as the user names them; rows and columns appear only when votes meet a dataset
+(`reading`).
 """
 
 from dataclasses import dataclass
@@ -13,15 +13,14 @@ import numpy as np
 import pandas as pd
 
 from softspread._common import validation
-from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
+from softspread._common.types import AnyArray, BoolArray, FloatArray
 from softspread.errors import InputError
+from softspread.votes.table import joined
 
-LEFT_BY_ROUNDING = 1e-12  # of all that was cast and taken back
-RETRACTED = 1e-9  # a total this far below 0 is rounding of fractional weights, not a retraction too many
 _COLUMNS = {"item": ("item", "task"), "label": ("label",), "annotator": ("annotator", "worker")}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Votes:
     """A list of votes; two lists add up.
 
@@ -177,6 +176,11 @@ class Votes:
     def __len__(self) -> int:
         return len(self.items)
 
+    def __repr__(self) -> str:
+        items, labels = (len(pd.unique(pd.Series(part, dtype=object))) for part in (self.items, self.labels))
+        by = "" if self.annotators is None else f" by {pd.Series(self.annotators).nunique():,} annotators"
+        return f"Votes({len(self):,} votes on {items:,} items for {labels:,} classes{by})"
+
     def __add__(self, other: "Votes") -> "Votes":
         if not isinstance(other, Votes):
             return NotImplemented
@@ -203,151 +207,12 @@ class Votes:
         return self.classes if self.classes is not None else validation.distinct_sorted(self.labels)
 
 
-class VoteTable:
-    """Votes as numbers: row of the item, column of the class, weight; annotators stay names. Grows in
-    place.
-    """
-
-    def __init__(
-        self, rows: IntArray, columns: IntArray, weights: FloatArray, annotators: AnyArray | None = None
-    ) -> None:
-        self._rows, self._columns, self._weights, self._annotators = rows, columns, weights, annotators
-        self._size = len(rows)
-
-    def __len__(self) -> int:
-        return self._size
-
-    @property
-    def rows(self) -> IntArray:
-        """(m,) row of the voted item."""
-        return self._rows[: self._size]
-
-    @property
-    def columns(self) -> IntArray:
-        """(m,) column of the class."""
-        return self._columns[: self._size]
-
-    @property
-    def weights(self) -> FloatArray:
-        """(m,) weight, negative for a vote taken back."""
-        return self._weights[: self._size]
-
-    @property
-    def annotators(self) -> AnyArray | None:
-        """(m,) names, or None where nobody is named."""
-        return None if self._annotators is None else self._annotators[: self._size]
-
-    def append(self, new: "VoteTable") -> None:
-        """Add votes at the end; memory at least doubles when it runs out, so single votes stay cheap."""
-        size = self._size + len(new)
-        room = size if size <= len(self._rows) else max(size, 2 * len(self._rows), 16)
-        if self._annotators is not None or new.annotators is not None:
-            mine = self.annotators if self.annotators is not None else np.full(self._size, None)
-            theirs = new.annotators if new.annotators is not None else np.full(len(new), None)
-            self._annotators = _grown(mine, theirs, max(room, len(self._rows)))
-        self._rows = _grown(self._rows[: self._size], new.rows, room, self._rows)
-        self._columns = _grown(self._columns[: self._size], new.columns, room, self._columns)
-        self._weights = _grown(self._weights[: self._size], new.weights, room, self._weights)
-        self._size = size
-
-    def forget(self, n_votes: int) -> None:
-        """Drop the last votes."""
-        self._size -= n_votes
-
-    def first(self, n_votes: int) -> "VoteTable":
-        """The votes that came first."""
-        names = None if self.annotators is None else self.annotators[:n_votes]
-        return VoteTable(self.rows[:n_votes], self.columns[:n_votes], self.weights[:n_votes], names)
-
-    def on_items(self, rows: IntArray) -> "VoteTable":
-        """The votes on some items."""
-        mine = np.isin(self.rows, rows)
-        annotators = None if self.annotators is None else self.annotators[mine]
-        return VoteTable(self.rows[mine], self.columns[mine], self.weights[mine], annotators)
-
-    def counts(self, n: int, n_classes: int) -> FloatArray:
-        """(n, n_classes) total weights."""
-        table = np.zeros((n, n_classes))
-        np.add.at(table, (self.rows, self.columns), self.weights)
-        if (
-            self.weights < 0
-        ).any():  # 0.1 + 0.2 - 0.3 is 6e-17: what rounding leaves of a retracted vote is none
-            turnover = np.zeros((n, n_classes))
-            np.add.at(turnover, (self.rows, self.columns), np.abs(self.weights))
-            table[table <= LEFT_BY_ROUNDING * turnover] = 0.0
-        return table
-
-
-def _grown(old: AnyArray, new: AnyArray, room: int, memory: AnyArray | None = None) -> AnyArray:
-    """``old``, then ``new``, in an array of ``room`` entries; in place where ``memory`` is large enough and
-    owned.
-    """
-    size = len(old) + len(new)
-    if memory is not None and len(memory) >= room and memory.base is None and memory.flags.writeable:
-        memory[len(old) : size] = new
-        return memory
-    both = joined(old, new)
-    grown = np.empty(room, dtype=both.dtype)
-    grown[:size] = both
-    return grown
-
-
 def has_vote(labels: AnyArray) -> BoolArray:
     """Where a label is one: not None, NaN or -1."""
     if labels.dtype.kind in "iuf":
         return np.asarray(~pd.isna(labels) & (labels != -1))
     unlabeled = [not isinstance(label, str) and (pd.isna(label) or label == -1) for label in labels]
     return ~np.array(unlabeled, dtype=bool)
-
-
-def check_retractions(
-    items: IntArray,
-    columns: IntArray,
-    annotators: AnyArray | None,
-    weights: FloatArray,
-    names: "tuple[AnyArray | None, AnyArray]",
-) -> None:
-    """Refuse weights that take back votes never cast: no total per item, class and annotator may end below
-    0.
-    """
-    if not (weights < 0).any():
-        return
-    keys = {"item": items, "label": columns}
-    if annotators is not None:
-        keys["annotator"] = pd.factorize(pd.Series(annotators, dtype=object), use_na_sentinel=False)[0]
-    totals = pd.DataFrame({**keys, "weight": weights}).groupby(list(keys), sort=False)["weight"].sum()
-    if (totals < -RETRACTED).any():
-        worst: Any = totals.idxmin()
-        item, column = int(worst[0]), int(worst[1])
-        shown = item if names[0] is None else names[0][item : item + 1].tolist()[0]
-        label = names[1][column : column + 1].tolist()[0]
-        by = "" if annotators is None else " by that annotator"
-        raise InputError(
-            f"cannot take back a vote that was never cast: item {shown!r}, label {label!r} would have "
-            f"{totals.min():g} votes{by}."
-        )
-
-
-def joined(first: AnyArray, second: AnyArray) -> AnyArray:
-    """Both, one after the other, never turning numbers into text."""
-    if not len(first) or not len(second):
-        return (first if len(first) else second).copy()
-    same = first.dtype.kind == second.dtype.kind
-    if not same and {first.dtype.kind, second.dtype.kind} <= set("iuf"):
-        same = (
-            np.result_type(first, second).kind in "iu"
-            or max(_size(first), _size(second)) <= validation.WHOLE_FLOATS
-        )
-    if same:
-        return np.concatenate([first, second])
-    # numpy would turn times into bare numbers, pandas keeps them times
-    parts = [part if part.dtype.kind not in "mM" else pd.Series(part) for part in (first, second)]
-    return np.concatenate([np.asarray(part.astype(object)) for part in parts])
-
-
-def _size(whole: AnyArray) -> int:
-    """The largest whole number in magnitude; 0 for floats, which are what they are."""
-    return 0 if whole.dtype.kind == "f" else max(int(whole.max()), -int(whole.min()))
 
 
 def _joined_optional(

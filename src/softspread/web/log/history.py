@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 from softspread.web.log.models import SKIP, UNDO, VOTE
 from softspread.web.log.store import Entry
 

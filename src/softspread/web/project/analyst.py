@@ -21,7 +21,7 @@ from softspread.quality.estimate import held_out_quality
 from softspread.quality.forecast import predict_gain
 from softspread.quality.result import Estimate
 from softspread.spreading.state import SpreadState
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 from softspread.web.log.history import History
 from softspread.web.log.models import SKIP, VOTE
 from softspread.web.project.live_state import LiveState

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from softspread.io.soft_labels import SoftLabels, write_soft_labels
+from softspread.io.soft_labels import write_soft_labels
+from softspread.spreading.evidence import SoftLabels
 from softspread.web.log.models import SKIP, UNDO, VOTE
 from softspread.web.project.analyst import LEVEL
 from softspread.web.project.service import Service

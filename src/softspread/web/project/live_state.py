@@ -29,7 +29,7 @@ from softspread.queries.choose import choose_items, choosing_state
 from softspread.queries.rule import DEFAULT_RULE
 from softspread.spreading.evidence import soft_labels
 from softspread.spreading.state import SpreadState
-from softspread.votes.votes import VoteTable
+from softspread.votes.table import VoteTable
 from softspread.web.log.history import History
 
 UNHURRIED = 8  # votes that may wait; with more, each gets a smaller share of the usual work of a push ...
@@ -238,11 +238,6 @@ class LiveState:
     def intervals(mass: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
         """Wilson intervals."""
         return wilson(mass, level)
-
-    def reach(self, row: int, vote_rows: IntArray) -> FloatArray:
-        """How much one item receives from a vote on each of the given rows; one solve."""
-        rank = self.diffusion.rank
-        return np.maximum(self.diffusion.reach_of_votes(int(rank[row]), rank[vote_rows]), 0.0)
 
     def whole_mass(self) -> FloatArray:
         """Mass of all items in the user's order, (n, n_classes), as it is now."""

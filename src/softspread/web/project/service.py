@@ -21,6 +21,7 @@ from softspread._common.types import AnyArray, IntArray
 from softspread.errors import InputError, StoreError
 from softspread.graph import Graph
 from softspread.queries.registry import needs_features
+from softspread.spreading.explain import explain
 from softspread.web.log.clock import SteadyClock
 from softspread.web.log.history import History
 from softspread.web.log.ledger import Draft as LogDraft
@@ -312,21 +313,17 @@ class Service:
         table, _ = self.history.standing_votes()
         if not len(table) or table.annotators is None:
             return []
-        weight = self.state.reach(row, table.rows) * table.weights
-        total = float(weight.sum())
-        if total <= 0:
-            return []
-        order = np.argsort(-weight, kind="stable")[:top]
+        behind = explain(self.state.diffusion, table, row, top)
+        who = np.asarray(behind.annotators)
         return [
             {
-                "row": int(table.rows[place]),
-                "item": str(self.items.ids[table.rows[place]]),
-                "label": self.classes[int(table.columns[place])],
-                "annotator": str(table.annotators[place]),
-                "weight": float(weight[place] / total),
+                "row": int(voted),
+                "item": str(self.items.ids[voted]),
+                "label": self.classes[int(behind.columns[place])],
+                "annotator": str(who[place]),
+                "weight": float(behind.weights[place]),
             }
-            for place in order
-            if weight[place] > 0
+            for place, voted in enumerate(behind.rows)
         ]
 
     def search(self, text: str, offset: int = 0, limit: int = 20) -> IntArray:

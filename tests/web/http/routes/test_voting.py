@@ -172,7 +172,7 @@ def test_soft_labels_are_exported_as_the_command_line_writes_them(voted_world, t
     path = tmp_path / f"soft_labels.{ending}"
     path.write_bytes(answer.content)
     found = read_soft_labels(path)
-    assert [str(item) for item in found.item_ids[:2]] == ["item-000", "item-001"]
+    assert [str(item) for item in found.ids[:2]] == ["item-000", "item-001"]
     np.testing.assert_allclose(found.p.sum(axis=1), 1, atol=1e-5)
     expected = voted_world.service.state.soft_labels_of(np.arange(N_ITEMS))
     np.testing.assert_allclose(found.p, expected, atol=1e-4)

@@ -1,0 +1,40 @@
+"""The votes behind one soft label.
+
+    p_i = sum_j w_ij e_{c_j}  (up to the prior),  w_ij = phi_ij / N_i over all votes j   theory: [explanation]
+
+One solve from item i gives the weights of all votes, because S is symmetric.
+"""
+
+import numpy as np
+import pandas as pd
+
+from softspread.diffusion.diffusion import Diffusion
+from softspread.votes.table import VoteTable
+
+
+def explain(diffusion: Diffusion, votes: VoteTable, row: int, top: int | None = None) -> VoteTable:
+    """The votes that make up one item's soft label, heaviest first, with their share of it as weight.
+
+    Parameters
+    ----------
+    diffusion : how votes spread
+    votes : all votes, as they count
+    row : the item
+    top : how many to keep; None = all, whose shares then sum to 1
+
+    Returns
+    -------
+    Votes on one item for one class by one annotator are one row; none where no vote reaches the item
+    """
+    rank = diffusion.rank
+    reach = np.maximum(diffusion.reach_of_votes(int(rank[row]), rank[votes.rows]), 0.0)
+    share = reach * votes.weights
+    table = pd.DataFrame({"row": votes.rows, "column": votes.columns})
+    if votes.annotators is not None:
+        table["annotator"] = pd.Series(votes.annotators, dtype=object)
+    groups = table.assign(share=share).groupby(list(table), sort=False, dropna=False)["share"]
+    totals = groups.sum().reset_index()
+    kept = totals[totals["share"] > 0].sort_values("share", ascending=False, kind="stable")[:top]
+    names = None if votes.annotators is None else kept["annotator"].to_numpy()
+    weights = kept["share"].to_numpy() / max(float(share.sum()), np.finfo(np.float64).tiny)
+    return VoteTable(kept["row"].to_numpy(), kept["column"].to_numpy(), weights, names)

@@ -1,0 +1,151 @@
+"""The one reader of y: labels, counts or Votes, with ids and classes, become rows and columns once.
+
+    y, item_ids, classes  ->  VoteTable (rows, columns, weights, annotators)  +  Names
+
+Below this module nobody sees an id or a class name.
+"""
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_y
+
+from softspread._common import validation
+from softspread._common.types import AnyArray, IntArray
+from softspread.errors import InputError
+from softspread.votes.table import RETRACTED, VoteTable, joined
+from softspread.votes.votes import Votes, has_vote
+
+
+@dataclass(frozen=True, eq=False)
+class Names:
+    """What rows and columns are called."""
+
+    n_items: int
+    item_ids: AnyArray | None  # (n_items,), None where votes name items by position
+    classes: AnyArray  # (n_classes,), in the order of columns
+
+    @cached_property
+    def _ids(self) -> "pd.Index[Any] | None":
+        return None if self.item_ids is None else validation.lookup(self.item_ids)
+
+    def rows(self, items: Any) -> IntArray:
+        """The row of each named item."""
+        return validation.rows_of_items(validation.names(items, "item"), self._ids, self.n_items)
+
+    def items(self, rows: IntArray) -> AnyArray:
+        """The ids of some rows; the rows themselves where items have no ids."""
+        return rows if self.item_ids is None else np.asarray(self.item_ids[rows])
+
+    def table(self, votes: Votes) -> VoteTable:
+        """Votes as rows and columns."""
+        columns = validation.columns_of_labels(votes.labels, self.classes)
+        return VoteTable(self.rows(votes.items), columns, votes.weights, votes.annotators)
+
+    def votes(self, table: VoteTable) -> Votes:
+        """The inverse of :meth:`table`."""
+        items, labels = self.items(table.rows), self.classes[table.columns]
+        return Votes(items, labels, table.weights, table.annotators, classes=self.classes)
+
+    def unknown(self, labels: AnyArray) -> AnyArray:
+        """The labels that are no class yet, distinct and in order."""
+        places = validation.lookup(self.classes).get_indexer(validation.lookup(labels))
+        unseen = labels[places < 0]
+        return validation.distinct_sorted(unseen) if len(unseen) else unseen
+
+    def with_classes(self, new: AnyArray) -> "Names":
+        """The same names with further classes at the end."""
+        return replace(self, classes=joined(self.classes, new)) if len(new) else self
+
+    def check_retractions(self, votes: VoteTable) -> None:
+        """Refuse votes taken back that were never cast: no total per item, class and annotator below 0."""
+        if not (votes.weights < 0).any():
+            return
+        keys = {"item": votes.rows, "label": votes.columns}
+        if votes.annotators is not None:
+            names = pd.Series(votes.annotators, dtype=object)
+            keys["annotator"] = pd.factorize(names, use_na_sentinel=False)[0]
+        table = pd.DataFrame({**keys, "weight": votes.weights})
+        totals = table.groupby(list(keys), sort=False)["weight"].sum()
+        if (totals < -RETRACTED).any():
+            worst: Any = totals.idxmin()
+            item, label = self.items(np.array([worst[0]])), self.classes[[worst[1]]]
+            by = "" if votes.annotators is None else " by that annotator"
+            raise InputError(
+                f"cannot take back a vote that was never cast: item {item.tolist()[0]!r}, label "
+                f"{label.tolist()[0]!r} would have {totals.min():g} votes{by}."
+            )
+
+
+def read_y(
+    y: Any, n_items: int, item_ids: Any = None, classes: Any = None, *, what: str = "y"
+) -> tuple[VoteTable, Names]:
+    """Votes in any accepted form as rows and columns, with the names of both.
+
+    Parameters
+    ----------
+    y : Votes, (n_items,) labels with -1 or None for no vote, or (n_items, n_classes) counts
+    n_items : how many items there are
+    item_ids : (n_items,) ids by which Votes name items; None = by position
+    classes : class names in order; None = those that the votes fix, else the labels found, sorted
+    what : what messages call y
+
+    Returns
+    -------
+    table, names : the votes as numbers, and the names of rows and columns
+
+    Examples
+    --------
+    >>> table, names = read_y(["cat", None, "dog"], 3)
+    >>> table.rows.tolist(), table.columns.tolist(), names.classes.tolist()
+    ([0, 2], [0, 1], ['cat', 'dog'])
+    """
+    ids = None if item_ids is None else validation.item_ids(item_ids, n_items)
+    votes = y if isinstance(y, Votes) else _votes_of(y, n_items, classes, what)
+    order = votes.class_names() if classes is None else validation.class_names(classes)
+    names = Names(n_items, ids, order)
+    by_position = names if isinstance(y, Votes) else Names(n_items, None, order)
+    table = by_position.table(votes)
+    names.check_retractions(table)
+    return table, names
+
+
+def _votes_of(y: Any, n_items: int, classes: Any, what: str) -> Votes:
+    """Labels or counts, one row per item."""
+    if y is None:
+        raise InputError(f"{what} must be passed: it requires y to be passed, but the target y is None.")
+    table = validation.labels_or_counts(y)
+    if table.ndim not in (1, 2):
+        raise InputError(
+            f"{what} must be labels (n,), counts (n, n_classes) or Votes, got shape {table.shape}."
+        )
+    if len(table) != n_items:
+        raise InputError(f"X has {n_items} items but {what} has {len(table)} rows; they must agree.")
+    if table.ndim == 2 and table.shape[1] != 1:
+        return Votes.from_counts(table, classes=y.columns if isinstance(y, pd.DataFrame) else classes)
+    if table.ndim == 2:
+        warnings.warn(
+            f"A column-vector {what} was passed when a 1d array was expected; reading it as labels.",
+            DataConversionWarning,
+            stacklevel=5,
+        )
+    return _votes_of_labels(table.ravel())
+
+
+def _votes_of_labels(labels: AnyArray) -> Votes:
+    try:
+        if labels.dtype.kind == "f":
+            labels = _check_y(labels)  # scikit-learn's words for NaN and infinity
+        voted = np.flatnonzero(has_vote(labels))
+        found = validation.names(labels[voted], "label")
+        if found.dtype.kind == "f":
+            check_classification_targets(found)  # numbers that are not whole are no classes
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    return Votes.from_pairs(voted, found)

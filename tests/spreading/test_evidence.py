@@ -1,0 +1,119 @@
+"""Evidence adds like votes; soft labels are one object with one table."""
+
+import numpy as np
+import pytest
+
+from softspread import InputError, ProbabilisticLabelSpreading
+from softspread.spreading.evidence import Evidence, SoftLabels, soft_labels
+
+
+@pytest.fixture
+def labels():
+    """Three items, two classes, with intervals."""
+    p = np.array([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]])
+    ids = np.array(["a", "b", "c"])
+    return SoftLabels(
+        ids, np.array(["no", "yes"]), p, np.array([3.0, 0.5, 1.0]), p - 0.05, p + 0.05, {"seed": 1}
+    )
+
+
+def test_evidence_of_a_union_is_the_sum(rng):
+    """Spreading two vote sets at once equals adding their evidence, and the bounds add too."""
+    X = rng.normal(size=(40, 2))
+    first, second = rng.integers(0, 3, (40, 2)), rng.integers(0, 3, (40, 2))
+
+    def spread(counts):
+        return ProbabilisticLabelSpreading(alpha=0.8, n_neighbors=5, tol=1e-10).fit(X, counts)._evidence()
+
+    total, union = spread(first) + spread(second), spread(first + second)
+    np.testing.assert_allclose(total.mass, union.mass, atol=1e-7)
+    np.testing.assert_allclose(total.total, union.mass.sum(axis=1), atol=1e-7)
+    assert (total.error_bound >= 0).all()
+
+
+def test_evidence_becomes_soft_labels_under_a_prior():
+    """(Y + kappa prior) / (N + kappa), and the prior itself where nothing arrived."""
+    evidence = Evidence(np.array([[3.0, 1.0], [0.0, 0.0]]), np.zeros(2))
+    prior = np.array([[0.5, 0.5], [0.25, 0.75]])
+    np.testing.assert_allclose(evidence.soft_labels(prior, 2.0), [[4 / 6, 2 / 6], [0.25, 0.75]])
+    np.testing.assert_allclose(evidence.soft_labels(prior, 0.0)[1], prior[1])
+    np.testing.assert_allclose(evidence.soft_labels(prior, 2.0), soft_labels(evidence.mass, prior, 2.0))
+
+
+def test_the_table_has_the_columns_of_the_files(labels):
+    """item, p, evidence, lower, upper: what write_soft_labels writes."""
+    frame = labels.to_frame()
+    wanted = ["item", "p_no", "p_yes", "evidence", "lower_no", "lower_yes", "upper_no", "upper_yes"]
+    assert frame.columns.tolist() == wanted
+    assert frame["item"].tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(frame["p_yes"], labels.p[:, 1])
+
+
+def test_classes_whose_text_is_the_same_keep_their_columns():
+    """1 and "1" are two classes."""
+    classes = np.array([1, "1"], dtype=object)
+    frame = SoftLabels(np.array([0]), classes, np.array([[0.25, 0.75]]), np.ones(1)).to_frame()
+    assert frame.to_numpy().tolist() == [[0.0, 0.25, 0.75, 1.0]]
+
+
+def test_some_items_keep_everything_that_belongs_to_them(labels):
+    """By mask and by position, in the given order; the facts stay."""
+    some = labels.take(np.array([2, 0]))
+    assert some.ids.tolist() == ["c", "a"]
+    assert some.labels.tolist() == ["yes", "no"]
+    np.testing.assert_allclose(some.width, 0.1)
+    assert some.metadata == {"seed": 1}
+    assert len(labels.take(labels.evidence >= 1)) == 2
+
+
+def test_soft_labels_without_intervals_have_no_width(labels):
+    """The message says so instead of failing later."""
+    bare = SoftLabels(labels.ids, labels.classes, labels.p, labels.evidence)
+    with pytest.raises(InputError, match="no intervals"):
+        bare.width  # noqa: B018
+
+
+def test_the_short_description_counts_and_the_notebook_shows_the_leading_class(labels):
+    """One line as text; a table with escaped names as HTML."""
+    assert repr(labels) == "SoftLabels(3 items, 2 classes: no, yes; median evidence 1; with intervals)"
+    ids = np.array([f"<b>{row}" for row in range(12)], dtype=object)
+    many = SoftLabels(ids, np.arange(9), np.full((12, 9), 1 / 9), np.ones(12))
+    assert (
+        repr(many)
+        == "SoftLabels(12 items, 9 classes: 0, 1, 2, 3, 4, 5, ...; median evidence 1; no intervals)"
+    )
+    page = many._repr_html_()
+    assert "&lt;b&gt;0" in page
+    assert "<b>0" not in page
+    assert "2 more" in page
+    assert "lower" in labels._repr_html_()
+
+
+def test_an_estimator_answers_with_one_object(rng):
+    """soft_labels agrees with every single answer, for fitted items with and without ids."""
+    X, y = rng.normal(size=(30, 2)), np.where(np.arange(30) % 3, -1, np.arange(30) % 2)
+    est = ProbabilisticLabelSpreading(alpha=0.8, n_neighbors=5).fit(X, y)
+    found = est.soft_labels(0.8, "wilson")
+    lower, upper = est.predict_interval(confidence_level=0.8)
+    np.testing.assert_array_equal(found.p, est.predict_proba())
+    np.testing.assert_array_equal(found.evidence, est.evidence_)
+    np.testing.assert_array_equal(found.lower, lower)
+    np.testing.assert_array_equal(found.upper, upper)
+    assert found.ids.tolist() == list(range(30))
+    assert found.labels.tolist() == est.predict().tolist()
+    named = est.fit(X, y, item_ids=[f"i{row}" for row in range(30)]).soft_labels()
+    assert named.ids[3] == "i3"
+
+
+@pytest.mark.parametrize("method", ["wilson", "hoeffding", "calibrated"])
+def test_mass_is_fetched_once_per_answer(rng, method, monkeypatch):
+    """Soft labels, evidence and intervals come from one look at the state."""
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 3, (60, 2))
+    est = ProbabilisticLabelSpreading(alpha=0.8, n_neighbors=5).fit(X, y)
+    est.soft_labels(method=method)  # what is learned once per set of votes
+    looks = []
+    state = type(est._state)
+    mass = state.mass
+    monkeypatch.setattr(state, "mass", lambda self, *rows: looks.append(1) or mass(self, *rows))
+    est.soft_labels(method=method)
+    assert len(looks) == 1

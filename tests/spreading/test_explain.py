@@ -1,0 +1,54 @@
+"""The votes behind one soft label, in rows and columns."""
+
+import numpy as np
+import pytest
+
+from softspread.diffusion.diffusion import Diffusion
+from softspread.graph import knn_graph
+from softspread.spreading.evidence import soft_labels
+from softspread.spreading.explain import explain
+from softspread.spreading.state import SpreadState
+from softspread.votes.table import VoteTable
+
+
+@pytest.fixture
+def diffusion(rng):
+    """Forty items at alpha 0.8."""
+    return Diffusion(knn_graph(rng.normal(size=(40, 2)), n_neighbors=5), 0.8, tol=1e-10)
+
+
+def test_shares_of_all_votes_are_the_soft_label(diffusion, rng):
+    """Without a prior the soft label is exactly the weighted mean of the votes."""
+    votes = VoteTable(rng.integers(0, 40, 30), rng.integers(0, 3, 30), rng.uniform(0.5, 2, 30))
+    state = SpreadState(diffusion, votes, 3)
+    state.solve()
+    p = soft_labels(diffusion.graph.to_user_order(state.mass()), np.full((40, 3), 1 / 3), 0.0)
+    behind = explain(diffusion, votes, 7)
+    assert behind.weights.sum() == pytest.approx(1, abs=1e-9)
+    assert (np.diff(behind.weights) <= 0).all()
+    np.testing.assert_allclose(np.bincount(behind.columns, behind.weights, 3), p[7], atol=1e-7)
+
+
+def test_votes_alike_are_one_row_and_votes_taken_back_none(diffusion):
+    """The same annotator's votes on one item for one class add up; a vote that was undone is gone."""
+    who = np.array(["ann", "ann", "bob", "eve", "eve"], dtype=object)
+    rows, columns = np.array([1, 1, 1, 2, 2]), np.array([0, 0, 0, 1, 1])
+    behind = explain(diffusion, VoteTable(rows, columns, np.array([1.0, 1, 1, 1, -1]), who), 1)
+    assert behind.annotators.tolist() == ["ann", "bob"]
+    np.testing.assert_allclose(behind.weights, [2 / 3, 1 / 3])
+
+
+def test_only_the_heaviest_are_kept(diffusion, rng):
+    """top cuts the list, not the shares."""
+    votes = VoteTable(rng.integers(0, 40, 30), rng.integers(0, 3, 30), np.ones(30))
+    np.testing.assert_array_equal(
+        explain(diffusion, votes, 3, 4).weights, explain(diffusion, votes, 3).weights[:4]
+    )
+
+
+def test_an_item_that_no_vote_reaches_has_no_votes_behind_it():
+    """Two groups far apart: the other group's votes say nothing here."""
+    graph = knn_graph(np.array([[0.0], [1.0], [1e9], [1e9 + 1]]), n_neighbors=1)
+    votes = VoteTable(np.array([0]), np.array([0]), np.ones(1))
+    assert len(explain(Diffusion(graph, 0.9), votes, 3)) == 0
+    assert len(explain(Diffusion(graph, 0.9), VoteTable.empty(), 0)) == 0
