@@ -166,7 +166,7 @@ def measure_speed(home: str, model: str) -> Record:
     import numpy as np
     import torch
 
-    from softspread.embedding.encoders import find_encoder
+    from softspread.embedding.encoders.registry import find_encoder
 
     torch.set_num_threads(1)  # best for single tiny images: more threads only wait for each other
     paths = sorted(Path(home).iterdir())

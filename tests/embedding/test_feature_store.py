@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from softspread.embedding.embed import embed
-from softspread.embedding.encoders import PixelsEncoder
+from softspread.embedding.encoders.pixels import PixelsEncoder
 from softspread.embedding.feature_store import FeatureStore, key_of
 from softspread.errors import InputError, SoftspreadWarning, StoreError
 
@@ -138,7 +138,7 @@ def test_a_killed_process_is_continued(picture_folder, tmp_path, encoded):
         import time
         from softspread.embedding import feature_store
         from softspread.embedding.embed import embed
-        from softspread.embedding.encoders import PixelsEncoder
+        from softspread.embedding.encoders.pixels import PixelsEncoder
         feature_store.PART_SECONDS = 0.0
         true = PixelsEncoder.encode_images
         def slow(self, pixels):

@@ -1,10 +1,8 @@
-"""Items to a space in which neighbours mean something: images or text -> encoder -> features -> reducer -> X.
+"""Images or text to a space in which neighbours mean something.
 
-    inputs, images -> loader -> encoders (transformer, onnx, pixels) -> cache -> reducers -> result     one
-    file each
-    embed: all of it in one call; zero_shot: a prior from class names; check: is the space any good; command:
-    the shell
+    items -> preparation -> loader -> encoders/ -> feature_store -> reducers/ -> result
 
-Importing this package loads nothing heavy: torch, transformers, onnxruntime and umap-learn wait until they
-are used.
+`embed` runs all of it in one call, `zero_shot` makes a prior from class names, `comparison` says which of
+several spaces is best. Importing this package loads nothing heavy: torch, transformers, onnxruntime and
+umap-learn wait until they are used.
 """

@@ -154,7 +154,7 @@ def _embed(
     template: str,
 ) -> None:
     from softspread.embedding.embed import encode, reduce_encoded
-    from softspread.embedding.reducers import REDUCERS
+    from softspread.embedding.reducers.registry import REDUCERS
     from softspread.embedding.result import Embedding, write_parquet
     from softspread.embedding.zero_shot import prompts, zero_shot_of
     from softspread.errors import InputError

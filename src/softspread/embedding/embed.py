@@ -17,11 +17,12 @@ from softspread._common.progress import progress_bar, spinner
 from softspread._common.threads import count_threads
 from softspread._common.types import AnyArray, BoolArray, IntArray
 from softspread._common.versions import version_of
-from softspread.embedding.encoders import Encoder, find_encoder
+from softspread.embedding.encoders.encoder import Encoder
+from softspread.embedding.encoders.registry import find_encoder
 from softspread.embedding.feature_store import FeatureStore
 from softspread.embedding.items import Items, check_source, find_items
 from softspread.embedding.loader import Batch, Skipped, in_order, load_batches
-from softspread.embedding.reducers import REDUCERS, fit_reducer
+from softspread.embedding.reducers.registry import REDUCERS, fit_reducer
 from softspread.embedding.result import Embedding
 from softspread.errors import InputError
 

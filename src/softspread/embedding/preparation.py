@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from softspread._common.extras import needs_extra
 from softspread._common.types import AnyArray
 from softspread.errors import InputError, MissingExtraError
 
@@ -176,10 +177,8 @@ def _reason(error: Exception) -> str:
 
 
 def _opened(content: "bytes | AnyArray | Image") -> "Image":
-    try:
+    with needs_extra("embed", "images need Pillow"):
         from PIL import Image
-    except ImportError as error:
-        raise MissingExtraError("images need Pillow: pip install 'softspread[embed]'.") from error
     if isinstance(content, bytes):
         if not content:
             raise UnreadableImage("the file is empty")

@@ -17,7 +17,7 @@ import pandas as pd
 from softspread._common import validation
 from softspread._common.types import AnyArray, FloatArray
 from softspread.embedding.embed import BATCH_SIZE, EncodedItems, EncodingOptions, encode, unit_length
-from softspread.embedding.encoders import Encoder
+from softspread.embedding.encoders.encoder import Encoder
 from softspread.errors import InputError
 
 PLACE = "{class}"

@@ -13,19 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from softspread._common.extras import needs_extra
 from softspread._common.threads import count_threads
 from softspread._common.types import AnyArray
 from softspread._common.versions import version_of
-from softspread.embedding.encoders import MOST_AT_ONCE, fingerprint_files
+from softspread.embedding.encoders.encoder import MOST_AT_ONCE, ImageEncoder
+from softspread.embedding.encoders.model_files import fingerprint_files
 from softspread.embedding.preparation import (
     IMAGENET_MEAN,
     IMAGENET_STD,
     Pixels,
     Preparation,
-    Resizer,
     read_preparation,
 )
-from softspread.errors import InputError, MissingExtraError
+from softspread.errors import InputError
 
 DEFAULT_SIZE = 224  # of a graph that leaves height and width open
 USUAL_OUTPUTS = (
@@ -37,11 +38,8 @@ USUAL_OUTPUTS = (
 _TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(uint8)": np.uint8}
 
 
-class OnnxEncoder:
+class OnnxEncoder(ImageEncoder):
     """One graph, loaded."""
-
-    takes: tuple[str, ...] = ("image",)
-    resize: Resizer | None = None
 
     def __init__(self, path: Path) -> None:
         self.name, self.path = str(path), path
@@ -77,9 +75,6 @@ class OnnxEncoder:
             padded = np.concatenate([part, np.repeat(part[-1:], size - len(part), axis=0)])
             parts.append(self._run(padded)[: len(part)])
         return np.concatenate(parts)
-
-    def encode_texts(self, texts: list[str]) -> NDArray[np.float32]:
-        raise InputError(f"{self.path} takes images, got text; use 'sentence'.")
 
     def facts(self) -> dict[str, Any]:
         return {
@@ -128,10 +123,8 @@ class OnnxEncoder:
 def _open_session(path: Path, n_threads: int) -> Any:
     if not path.is_file():
         raise InputError(f"there is no ONNX model at {path}.")
-    try:
+    with needs_extra("onnx", "ONNX models need onnxruntime"):
         import onnxruntime
-    except ImportError as error:
-        raise MissingExtraError("ONNX models need onnxruntime: pip install 'softspread[onnx]'.") from error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = (
         n_threads  # batches side by side rather than threads that wait for each other

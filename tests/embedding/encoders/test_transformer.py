@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from softspread.embedding.embed import EncodingOptions, embed, encode
-from softspread.embedding.encoders import KNOWN, find_encoder, find_model, how_to_get
+from softspread.embedding.embed import embed
+from softspread.embedding.encoders.registry import find_encoder
 from softspread.embedding.preparation import Preparation, prepare
 from softspread.errors import InputError
 
@@ -199,67 +199,6 @@ def test_a_damaged_weight_file_is_explained(torch, image_models, tmp_path):
         find_encoder(str(folder))
 
 
-@pytest.mark.parametrize("name", [*KNOWN, "someone/some-model"])
-def test_a_model_that_is_not_here_says_how_to_get_it(name, tmp_path, monkeypatch):
-    """Offline, without weights: which model, which command, where to put it; nothing is tried over the
-    network."""
-    pytest.importorskip("huggingface_hub", reason="needs softspread[embed]")
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("went to the network"))
-    with pytest.raises(InputError) as caught:
-        find_model(name, download=False)
-    for part in (f"download {KNOWN.get(name, name)}", "--download", "HF_HOME", "--local-dir", "pixels"):
-        assert part in str(caught.value)
-
-
-def test_a_failed_download_says_so_and_how_to_go_on(tmp_path, monkeypatch):
-    """With download=True but no network the reason comes first, the way out after it."""
-    hub = pytest.importorskip("huggingface_hub", reason="needs softspread[embed]")
-
-    def offline(name, **options):
-        if options.get("local_files_only"):
-            raise hub.errors.LocalEntryNotFoundError("not here")
-        raise ConnectionError("no route to host")
-
-    monkeypatch.setattr(hub, "snapshot_download", offline)
-    with pytest.raises(InputError, match=r"could not download .*no route to host.*--local-dir"):
-        find_model("clip", download=True)
-
-
-def test_a_download_is_used_when_it_brings_weights(image_models, monkeypatch):
-    """Asked to, the hub's folder is taken; an old repository without safetensors gets a second request."""
-    hub = pytest.importorskip("huggingface_hub", reason="needs softspread[embed]")
-    asked = []
-
-    def serve(name, **options):
-        if options.get("local_files_only"):
-            raise hub.errors.LocalEntryNotFoundError("not here")
-        asked.append(options["allow_patterns"])
-        return str(image_models["vit"][0])
-
-    monkeypatch.setattr(hub, "snapshot_download", serve)
-    assert find_model("vit", download=True) == image_models["vit"][0]
-    assert "*.safetensors" in asked[0]
-
-
-@pytest.mark.parametrize(
-    ("name", "part"), [("clipp", "is unknown"), ("./nowhere", "is unknown"), ("pixels:x", "pixels:28")]
-)
-def test_an_unknown_encoder_lists_what_there_is(name, part):
-    """A typo costs one line."""
-    with pytest.raises(InputError, match=part):
-        find_encoder(name)
-
-
-def test_a_folder_without_a_model_or_weights_is_refused(tmp_path):
-    """An empty folder, then one with settings only."""
-    with pytest.raises(InputError, match=r"no config\.json"):
-        find_model(str(tmp_path), download=False)
-    (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(InputError, match="no weights"):
-        find_model(str(tmp_path), download=False)
-
-
 def test_half_precision_and_devices_are_checked(torch, clip_folder, pictures):
     """Half precision off CUDA and devices that are not there are refused with the way out."""
     if torch.cuda.is_available():
@@ -271,43 +210,3 @@ def test_half_precision_and_devices_are_checked(torch, clip_folder, pictures):
     with pytest.raises(InputError, match="unknown"):
         raw(pictures, clip_folder, device="toaster")
     assert raw(pictures[:2], clip_folder, device="cpu").how["encoder_settings"]["half"] is False
-
-
-def test_values_that_are_not_finite_are_not_passed_on(pictures, monkeypatch):
-    """An encoder that overflows is reported with the item."""
-    from softspread.embedding.encoders import PixelsEncoder
-
-    monkeypatch.setattr(
-        PixelsEncoder, "encode_images", lambda self, pixels: np.full((len(pixels), 2), np.nan, "f4")
-    )
-    with pytest.raises(InputError, match=r"not finite for 20 items.*--no-half"):
-        raw(pictures, "pixels")
-
-
-def test_pixels_are_the_image_itself():
-    """An image of the wanted size comes out as its own bytes over 255."""
-    images = np.random.default_rng(0).integers(0, 256, size=(5, 8, 8, 3), dtype=np.uint8)
-    assert_allclose(raw(images, "pixels:8").X, images.reshape(5, -1) / 255, rtol=1e-6)
-
-
-def test_features_that_exist_pass_through():
-    """Encoder none takes numbers as they are."""
-    F = np.random.default_rng(0).normal(size=(12, 4))
-    encoded = encode(F, "none", EncodingOptions())
-    assert_allclose(encoded.F, F, rtol=1e-6)
-
-
-def test_text_and_images_are_not_mixed_up(sentence_folder, image_models, pictures, tmp_path):
-    """Each kind of encoder says what it takes."""
-    with pytest.raises(InputError, match="takes text"):
-        raw(pictures, sentence_folder)
-    with pytest.raises(InputError, match="takes text"):
-        raw(tmp_path, sentence_folder)
-    encoder = find_encoder(str(image_models["vit"][0]))
-    with pytest.raises(InputError, match="takes images"):
-        encoder.encode_texts(["a cat"])
-
-
-def test_the_way_to_get_a_model_names_it():
-    """The text is about one model."""
-    assert "owner/name" in how_to_get("owner/name")

@@ -19,10 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from softspread._common.extras import needs_extra
 from softspread._common.versions import version_of
-from softspread.embedding.encoders import MOST_AT_ONCE, fingerprint_files
+from softspread.embedding.encoders.encoder import MOST_AT_ONCE
+from softspread.embedding.encoders.model_files import fingerprint_files
 from softspread.embedding.preparation import BICUBIC, Pixels, Preparation, read_preparation
-from softspread.errors import InputError, MissingExtraError
+from softspread.errors import InputError
 
 UNUSED = (
     "pooler.",
@@ -227,13 +229,9 @@ def choose_precision(half: bool | None, device: str) -> bool:
 
 
 def _import_torch() -> Any:
-    try:
+    with needs_extra("embed", "this encoder needs torch and transformers"):
         import torch
         import transformers  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError(
-            f"this encoder needs torch and transformers ({error}): pip install 'softspread[embed]'."
-        ) from error
     return torch
 
 

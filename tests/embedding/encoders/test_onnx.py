@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from softspread.embedding.embed import embed
-from softspread.embedding.encoders import find_encoder
+from softspread.embedding.encoders.registry import find_encoder
 from softspread.embedding.preparation import IMAGENET_MEAN, IMAGENET_STD, prepare
 from softspread.errors import InputError
 

@@ -1,0 +1,1 @@
+"""Encoders: prepared images or text to features, one per file."""

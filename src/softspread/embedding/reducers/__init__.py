@@ -1,0 +1,1 @@
+"""Reducers: features to few dimensions, one per file."""
