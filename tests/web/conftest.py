@@ -17,8 +17,9 @@ pytest.importorskip("sqlalchemy", reason="needs the extra web")
 
 from fastapi.testclient import TestClient
 
+from softspread.web.http.access import RATE_LIMITS
 from softspread.web.http.app import create_app
-from softspread.web.log.accounts import Accounts
+from softspread.web.log.accounts import AccountRules, Accounts
 from softspread.web.project.items import BareItems
 from softspread.web.project.service import Service
 from softspread.web.project.settings import Settings
@@ -27,6 +28,7 @@ CLASSES = ("ant", "bee", "cat")
 N_ITEMS = 60
 PASSWORD = "correct horse battery"
 BASE = "http://127.0.0.1"
+QUICK = AccountRules(argon2_iterations=1, argon2_kibibytes=8)  # these passwords protect nothing
 
 
 def three_clusters(n=N_ITEMS):
@@ -104,23 +106,14 @@ class World:
 
 
 @contextmanager
-def opened_world(folder, **changes):
+def opened_world(folder, limits=RATE_LIMITS, **changes):
     """A world from start to stop: ada is admin, ben and eva are annotators."""
     with running(folder, **changes) as service:
-        app = create_app(service, stop_service=False)
+        app = create_app(service, stop_service=False, rules=QUICK, limits=limits)
         accounts = app.state.context.accounts
         for name, role in (("ada", "admin"), ("ben", "annotator"), ("eva", "annotator")):
             accounts.create(name, PASSWORD, role)
         yield World(service, app, accounts)
-
-
-@pytest.fixture(autouse=True, scope="session")
-def quick_passwords():
-    """The cheapest argon2 there is: these passwords protect nothing."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("softspread.web.log.accounts.ARGON2_TIMES", 1)
-        patch.setattr("softspread.web.log.accounts.ARGON2_KIBIBYTES", 8)
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,7 @@ def served(app):
     try:
         yield f"http://127.0.0.1:{socket.getsockname()[1]}"
     finally:
-        app.state.stopping = True
+        app.state.context.stopping = True
         server.should_exit = server.force_exit = True
         thread.join()
 

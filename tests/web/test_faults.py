@@ -18,7 +18,8 @@ import sqlalchemy as sa
 
 from softspread.errors import StoreError
 from softspread.web.log import models
-from softspread.web.log.store import Entry, Store
+from softspread.web.log.entry import VOTE, Entry
+from softspread.web.log.store import Store
 from web.conftest import CLASSES, N_ITEMS, opened_world, running, vote, wait_until_applied
 from web.project.test_service import batch, live
 
@@ -260,10 +261,7 @@ def test_a_damaged_log_is_an_error_of_the_store(tmp_path):
     path = tmp_path / "votes.sqlite"
     store = Store(f"sqlite:///{path}")
     store.start()
-    entries = [
-        Entry(k, models.VOTE, f"k{k}", "ann", f"item-{k}", "ant", 1.0, None, 0.0, "api")
-        for k in range(1, 5000)
-    ]
+    entries = [Entry(VOTE, f"k{k}", "ann", f"item-{k}", "ant", 1.0, id=k) for k in range(1, 5000)]
     with store.writing() as connection:
         store.append(connection, entries)
     store.close()

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from softspread.web.http.access import RateLimits
 from web.conftest import opened_world
 
 schemathesis = pytest.importorskip("schemathesis", reason="needs schemathesis")
@@ -23,9 +24,8 @@ EXAMPLES = settings(
 @pytest.fixture(scope="module")
 def known_world(tmp_path_factory):
     """A world whose limits do not get in the way."""
-    with opened_world(tmp_path_factory.mktemp("schema")) as world:
-        for limit in (world.app.state.context.votes, world.app.state.context.requests):
-            limit._rate = limit._capacity = 1e9
+    limits = RateLimits(votes=(1e9, 1e9), requests=(1e9, 1e9))
+    with opened_world(tmp_path_factory.mktemp("schema"), limits) as world:
         yield world
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
-from softspread.web.http.access import LOGINS_AT_ONCE
+from softspread.web.http.access import RATE_LIMITS
 from softspread.web.http.app import create_app, first_link
 from softspread.web.http.middleware import LARGEST_BODY
 from softspread.web.http.token_bucket import TokenBucket
@@ -41,7 +41,7 @@ VOTE = {"votes": [{"key": "k", "item": "item-000", "label": "ant"}]}
     ],
 )
 def test_nothing_is_said_to_strangers(still_world, path):
-    """Without a session or token every context of the API is closed."""
+    """Without a session or token every part of the API is closed."""
     assert still_world.browser().get(f"/api/v1/{path}").status_code == 401
 
 
@@ -173,7 +173,7 @@ def test_guessing_passwords_is_slowed_down(world):
     csrf = client.get("/login").text.split('name="csrf" value="')[1].split('"')[0]
     codes = [
         client.post("/login", data={"name": "ben", "password": "guess number x", "csrf": csrf}).status_code
-        for _ in range(int(LOGINS_AT_ONCE) + 2)
+        for _ in range(int(RATE_LIMITS.logins[1]) + 2)
     ]
     assert codes[0] == 401
     assert codes[-1] == 429

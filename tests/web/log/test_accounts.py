@@ -5,10 +5,9 @@ import sqlalchemy as sa
 
 from softspread.errors import InputError
 from softspread.web.log import models
-from softspread.web.log.accounts import SESSION_SECONDS, Accounts
+from softspread.web.log.accounts import Accounts
 from softspread.web.log.store import Store
-
-PASSWORD = "correct horse battery"
+from web.conftest import PASSWORD, QUICK
 
 
 class Clock:
@@ -27,7 +26,7 @@ def clock():
 def accounts(database, clock):
     store = Store(database)
     store.start()
-    yield Accounts(store, clock)
+    yield Accounts(store, clock, QUICK)
     store.close()
 
 
@@ -69,7 +68,7 @@ def test_an_invitation_runs_out(accounts, clock):
     word = accounts.invite("annotator", "ada", seconds=60)
     clock.now += 61
     assert accounts.invitation(word) is None
-    with pytest.raises(InputError, match="run out"):
+    with pytest.raises(InputError, match="expired"):
         accounts.accept(word, "ben", PASSWORD)
 
 
@@ -96,13 +95,13 @@ def test_sessions_end_by_logging_out_and_by_time(accounts, clock):
     assert accounts.authenticate(first, "session").name == "ada"
     accounts.close_session(first)
     assert accounts.authenticate(first, "session") is None
-    clock.now += SESSION_SECONDS + 1
-    assert accounts.recently_seen(second, "session") is None
+    clock.now += QUICK.session_seconds + 1
+    assert accounts.cached_user(second, "session") is None
     assert accounts.authenticate(second, "session") is None
 
 
 def test_a_token_is_no_session_and_can_be_revoked(accounts):
-    """Words of one kind do not open the other context; only the owner revokes."""
+    """Secrets of one kind do not serve as the other; only the owner revokes."""
     ada, ben = accounts.create("ada", PASSWORD, "admin"), accounts.create("ben", PASSWORD, "annotator")
     word = accounts.make_token(ada, "script")
     assert accounts.authenticate(word, "token").name == "ada"
@@ -121,7 +120,7 @@ def test_a_closed_account_is_out_at_once(accounts):
     assert accounts.authenticate(token, "token")
     accounts.set_active(ben.id, False)
     assert accounts.authenticate(session, "session") is None
-    assert accounts.recently_seen(token, "token") is None
+    assert accounts.cached_user(token, "token") is None
     assert accounts.authenticate(token, "token") is None
     assert accounts.log_in("ben", PASSWORD) is None
 

@@ -4,35 +4,37 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softspread.web.log.ledger import ACCEPTED, REFUSED, REPEATED, Ledger, Operation
-from softspread.web.log.models import SKIP, UNDO, VOTE
+from softspread.web.log.entry import SKIP, UNDO, VOTE, Entry
+from softspread.web.log.ledger import Ledger
 
+ACCEPTED, REPEATED, REFUSED = "accepted", "repeated", "refused"
 PEOPLE, ITEMS, LABELS = ("ann", "bob"), (0, 1, 2), (0, 1)
 
 
 def cast(key, who="ann", row=0, column=0, **more):
-    return Operation(VOTE, key, who, row, f"i{row}", column, f"c{column}", **more)
+    return Entry(VOTE, key, who, f"i{row}", f"c{column}", 1.0, **more)
 
 
 def take_back(vote_key, key, who="ann"):
-    return Operation(UNDO, key, who, undoes_key=vote_key)
+    return Entry(UNDO, key, who, undoes_key=vote_key)
+
+
+def place_of(entry):
+    """Row and column, read off the names."""
+    return int(entry.item[1:]), int((entry.label or "c-1")[1:])
 
 
 class Book:
     """A log in a list, with a ledger that reads it."""
 
     def __init__(self):
-        self.ledger, self.entries, self.places = Ledger(), [], {}
+        self.ledger, self.entries = Ledger(place_of), []
 
     def write(self, *operations):
-        """Draft and wait_until_applied as the writer does; the statuses."""
+        """Draft and apply as the writer does; the statuses."""
         known = {(entry.annotator, entry.key): entry for entry in self.entries}
-        draft = self.ledger.draft(operations, known, self.places, len(self.entries) + 1, 0.0)
+        draft = self.ledger.draft(operations, known, len(self.entries) + 1, 0.0)
         self.entries += draft.entries
-        self.places |= {
-            e.id: place
-            for e, place in zip(draft.entries, zip(draft.rows, draft.columns, strict=True), strict=True)
-        }
         self.ledger.apply(draft)
         return [outcome.status for outcome in draft.outcomes]
 
@@ -104,7 +106,7 @@ def test_any_sequence_keeps_the_books(sequence, size):
         elif kind == "undo":
             operations.append(take_back(f"k{old}", f"u{number}", who))
         else:
-            operations.append(Operation(SKIP, f"s{number}", who, row, f"i{row}"))
+            operations.append(Entry(SKIP, f"s{number}", who, f"i{row}"))
     for start in range(0, len(operations), size):
         book.write(*operations[start : start + size])
     totals = {}

@@ -26,7 +26,7 @@ def make_queue(rng):
     diffusion = Diffusion(knn_graph(np.arange(float(N))[:, None], n_neighbors=2), 0.5)
 
     def make(**changes):
-        ledger, clock = Ledger(), Clock()
+        ledger, clock = Ledger(lambda entry: (-1, -1)), Clock()
         settings = {
             "strategy": "uncertainty",
             "overlap": 1,

@@ -9,9 +9,10 @@ import pytest
 from softspread import ProbabilisticLabelSpreading, Votes
 from softspread.errors import InputError, StoreError
 from softspread.spreading.state import SpreadState
-from softspread.web.log.models import UNDO, VOTE
-from softspread.web.log.store import DuplicateEntryError, Entry, Store
+from softspread.web.log.entry import UNDO, VOTE, Entry
+from softspread.web.log.store import DuplicateEntryError, Store
 from softspread.web.project.live_state import LiveState
+from softspread.web.project.service import Progress
 from web.conftest import (
     CLASSES,
     N_ITEMS,
@@ -73,7 +74,7 @@ def test_a_restart_gives_the_same_state_from_snapshot_and_from_log_alone(tmp_pat
             assert service.started_from == how
             np.testing.assert_allclose(live(service), before, atol=1e-5)
             assert service.counts()["votes"] == 30
-            assert service.progress("ann") == {"voted": 30, "skipped": 0}
+            assert service.progress("ann") == Progress(voted=30, skipped=0)
         (tmp_path / "state.npz").unlink()
 
 
@@ -243,7 +244,7 @@ def test_a_long_group_is_written_whole_or_not_at_all(database):
     store = Store(database)
     store.start()
     entries = [
-        Entry(k, VOTE, f"k{k}", "ann", f"item-{k}", "ant", 1.0, None, 0.5, "api") for k in range(1, 151)
+        Entry(VOTE, f"k{k}", "ann", f"item-{k}", "ant", 1.0, id=k, created_at=0.5) for k in range(1, 151)
     ]
     with store.writing() as connection:
         store.append(connection, entries)

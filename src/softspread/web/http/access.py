@@ -3,6 +3,7 @@
 import base64
 import binascii
 import secrets
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, HTTPException, Request
@@ -10,46 +11,56 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.security import APIKeyCookie, HTTPBearer
 
 from softspread.web.http.token_bucket import TokenBucket
-from softspread.web.log.accounts import ADMIN, Accounts, User, same
+from softspread.web.log.accounts import ADMIN, Accounts, User, secrets_equal
 from softspread.web.project.service import Service
 
 SESSION_COOKIE = "softspread_session"
-FORM_COOKIE = "softspread_form"  # of the forms before there is a session
 CSRF_HEADER = "x-csrf-token"
 LOCAL_NAME = "local"
 SAFE = ("GET", "HEAD", "OPTIONS")
-VOTES_PER_SECOND, VOTES_AT_ONCE = 30.0, 300.0  # by user; a queue that was offline arrives at once
-REQUESTS_PER_SECOND, REQUESTS_AT_ONCE = 60.0, 400.0  # by user
-LOGINS_PER_SECOND, LOGINS_AT_ONCE = 1 / 20, 10.0  # by address, and by name
 _bearer = HTTPBearer(auto_error=False, description="A token from the People page")
 _cookie = APIKeyCookie(
     name=SESSION_COOKIE, auto_error=False, description="The session of a signed-in browser"
 )
 
 
-class AppContext:
-    """What the routes share: the service, the accounts, the limits."""
+@dataclass(frozen=True, slots=True)
+class RateLimits:
+    """Tokens per second and size of each bucket."""
 
-    def __init__(self, service: Service, accounts: Accounts | None) -> None:
+    votes: tuple[float, float] = (30.0, 300.0)  # per user; votes collected offline arrive all at once
+    requests: tuple[float, float] = (60.0, 400.0)  # per user
+    logins: tuple[float, float] = (1 / 20, 10.0)  # per address, and per name
+
+
+RATE_LIMITS = RateLimits()
+
+
+class AppContext:
+    """What the routes share: the service, the accounts, the rate limits."""
+
+    def __init__(self, service: Service, accounts: Accounts | None, limits: RateLimits) -> None:
         self.service = service
         self.accounts = accounts  # None: no accounts, this machine only
         self.local = User(0, LOCAL_NAME, ADMIN, "local", secrets.token_urlsafe(32))
-        self.votes = TokenBucket(VOTES_PER_SECOND, VOTES_AT_ONCE)
-        self.requests = TokenBucket(REQUESTS_PER_SECOND, REQUESTS_AT_ONCE)
-        self.logins = TokenBucket(LOGINS_PER_SECOND, LOGINS_AT_ONCE)
+        self.votes = TokenBucket(*limits.votes)
+        self.requests = TokenBucket(*limits.requests)
+        self.logins = TokenBucket(*limits.logins)
+        self.streams = 0  # open event streams
+        self.stopping = False
+        self.label_studio_names = ("label", "item")  # of the choices and of what they are about
 
     async def authenticate(self, request: Request) -> User | None:
-        """Who sent the request, or None; asks the database only about those not seen just now."""
+        """Who sent the request, or None; asks the database only about users not seen a moment ago."""
         if self.accounts is None:
             return self.local
-        word, via = bearer_token(request.headers.get("authorization", "")), "token"
-        if word is None:
-            word, via = request.cookies.get(SESSION_COOKIE, ""), "session"
-        if not word:
+        secret, via = bearer_token(request.headers.get("authorization", "")), "token"
+        if secret is None:
+            secret, via = request.cookies.get(SESSION_COOKIE, ""), "session"
+        if not secret:
             return None
-        return self.accounts.recently_seen(word, via) or await run_in_threadpool(
-            self.accounts.authenticate, word, via
-        )
+        cached = self.accounts.cached_user(secret, via)
+        return cached or await run_in_threadpool(self.accounts.authenticate, secret, via)
 
     def note(self, request: Request, who: str, action: str, detail: str = "") -> None:
         """Write into the audit log."""
@@ -58,9 +69,7 @@ class AppContext:
 
 
 def bearer_token(header: str) -> str | None:
-    """The token of an Authorization header: Bearer, Token (as Label Studio sends), or the password of
-    Basic.
-    """
+    """The token of an Authorization header: Bearer, Token (as Label Studio sends), or Basic's password."""
     scheme, _, rest = header.partition(" ")
     if scheme.lower() in ("bearer", "token"):
         return rest.strip()
@@ -77,31 +86,28 @@ def address_of(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-def context_of(request: Request) -> AppContext:
-    """The context of this app."""
-    context: AppContext = request.app.state.context
-    return context
-
-
 def check_origin(request: Request) -> None:
     """Refuse requests that another site's page sends with this browser's cookies."""
-    site = request.headers.get("sec-fetch-site")
-    if site is not None and site not in ("same-origin", "none"):
-        raise HTTPException(403, "this request came from another site")
-    origin = request.headers.get("origin")
-    if origin is not None and origin.partition("://")[2] != request.headers.get("host", ""):
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    other_site = site is not None and site not in ("same-origin", "none")
+    other_origin = origin is not None and origin.partition("://")[2] != request.headers.get("host", "")
+    if other_site or other_origin:
         raise HTTPException(403, "this request came from another site")
 
 
 def check_csrf(request: Request, user: User) -> None:
-    """A page must repeat the word it was given; a token needs none, as browsers never send it by
-    themselves.
-    """
+    """A page must repeat its CSRF token; programs need none, as browsers never send their tokens unasked."""
     if request.method in SAFE or user.via == "token":
         return
     check_origin(request)
-    if not same(request.headers.get(CSRF_HEADER, ""), user.csrf):
+    if not secrets_equal(request.headers.get(CSRF_HEADER, ""), user.csrf):
         raise HTTPException(403, "the page is out of date; reload it and try again")
+
+
+async def get_context(request: Request) -> AppContext:
+    """Dependency: the context of this app."""
+    context: AppContext = request.app.state.context
+    return context
 
 
 async def current_user(
@@ -110,7 +116,7 @@ async def current_user(
     _session: Annotated[Any, Depends(_cookie)] = None,
 ) -> User:
     """Dependency: the user who sent the request, or 401."""
-    context = context_of(request)
+    context = await get_context(request)
     user = await context.authenticate(request)
     if user is None:
         raise HTTPException(401, "sign in first, or send a token", headers={"WWW-Authenticate": "Bearer"})
@@ -120,18 +126,15 @@ async def current_user(
     return user
 
 
-async def admin_user(user: Annotated[User, Depends(current_user)]) -> User:
+CurrentUser = Annotated[User, Depends(current_user)]
+
+
+async def admin_user(user: CurrentUser) -> User:
     """Dependency: the user if they are an admin, or 403."""
     if not user.is_admin:
         raise HTTPException(403, "only admins may see this")
     return user
 
 
-async def get_context(request: Request) -> AppContext:
-    """Dependency: the context of this app."""
-    return context_of(request)
-
-
-CurrentUser = Annotated[User, Depends(current_user)]
 AdminUser = Annotated[User, Depends(admin_user)]
 Context = Annotated[AppContext, Depends(get_context)]

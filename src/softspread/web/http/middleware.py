@@ -1,9 +1,9 @@
 """What every request passes first: checks of host and size, security headers.
 
-request -> host (without accounts: this machine only) -> size of the body -> app -> headers that keep a page
-to itself
+request -> host (without accounts: this machine only) -> size of the body -> app -> security headers
 """
 
+import json
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
@@ -40,25 +40,22 @@ class SecurityMiddleware:
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])
+        too_large = f"a request may hold at most {self._largest} bytes"
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 present = {name for name, _ in message.get("headers", [])}
-                message["headers"] = [
-                    *message.get("headers", []),
-                    *[pair for pair in _HEADERS if pair[0] not in present],
-                ]
+                added = [pair for pair in _HEADERS if pair[0] not in present]
+                message["headers"] = [*message.get("headers", []), *added]
             await send(message)
 
         if self._hosts is not None and _host_of(headers) not in self._hosts:
             # A page elsewhere that points its own name at this machine must not reach an open server.
             await _refuse(send_guarded, 421, "this server answers only by the name of this machine")
             return
-        if (
-            headers.get(b"content-length", b"0").isdigit()
-            and int(headers.get(b"content-length", b"0")) > self._largest
-        ):
-            await _refuse(send_guarded, 413, f"a request may hold at most {self._largest} bytes")
+        length = headers.get(b"content-length", b"0")
+        if length.isdigit() and int(length) > self._largest:
+            await _refuse(send_guarded, 413, too_large)
             return
         received = 0
 
@@ -78,7 +75,7 @@ class SecurityMiddleware:
         with suppress(TooLargeError):
             await self._app(scope, receive_counted, send_if_small)
         if received > self._largest:
-            await _refuse(send_guarded, 413, f"a request may hold at most {self._largest} bytes")
+            await _refuse(send_guarded, 413, too_large)
 
 
 class TooLargeError(Exception):
@@ -93,12 +90,7 @@ def _host_of(headers: dict[bytes, bytes]) -> str:
 
 
 async def _refuse(send: Callable[[Any], Any], status: int, detail: str) -> None:
-    body = b'{"detail": "' + detail.encode() + b'"}'
-    await send(
-        {
-            "type": "http.response.start",
-            "status": status,
-            "headers": [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())],
-        }
-    )
+    body = json.dumps({"detail": detail}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

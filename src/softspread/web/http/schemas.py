@@ -1,19 +1,19 @@
-"""What travels: requests and answers of the API."""
+"""What travels: requests of the API and its answers, as far as they are no dataclasses of the project."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from softspread.web.log.accounts import LONGEST_PASSWORD
-from softspread.web.log.models import LONGEST_ITEM, LONGEST_KEY, LONGEST_NAME
-from softspread.web.project.service import MOST_AHEAD
+from softspread.web.log.entry import LONGEST_ITEM, LONGEST_KEY, LONGEST_LABEL, LONGEST_NAME, Outcome
+from softspread.web.project.service import MOST_AHEAD, Card, Progress
 
 MOST_OPERATIONS = 100  # in one request
 MOST_ROWS = 1_000  # items in one answer
 
 Key = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_KEY, pattern=r"^[\x21-\x7e]+$")]
 ItemId = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ITEM)]
-Label = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Label = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_LABEL)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_NAME)]
 
 
 class Strict(BaseModel):
@@ -24,10 +24,8 @@ class Strict(BaseModel):
 
 def body_of(model: type[BaseModel]) -> dict[str, Any]:
     """How OpenAPI describes a body that is read by hand."""
-    return {
-        "required": True,
-        "content": {"application/json": {"schema": _inlined(model.model_json_schema())}},
-    }
+    schema = _inlined(model.model_json_schema())
+    return {"required": True, "content": {"application/json": {"schema": schema}}}
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
@@ -45,6 +43,7 @@ def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+# --------------------------------------------------------------------------------------------------- requests
 class VoteIn(Strict):
     """One vote. The key is yours: send the same vote twice with the same key and it counts once."""
 
@@ -64,7 +63,7 @@ class UndoIn(Strict):
 
 
 class SkipIn(Strict):
-    """Let an item go by; it will not be offered to you again."""
+    """Skip an item; it will not be offered to you again."""
 
     kind: Literal["skip"] = "skip"
     key: Key
@@ -87,51 +86,45 @@ class UndosIn(Strict):
 
 
 class SyncBody(Strict):
-    """What the vote page sends: what was done, and how many items it wants to have at hand."""
+    """What the vote page sends: what was done, and how many items it wants in reserve."""
 
     operations: Annotated[list[OperationIn], Field(max_length=MOST_OPERATIONS)] = []
     wanted: Annotated[int, Field(ge=0, le=MOST_AHEAD)] = 5
     holding: Annotated[list[ItemId], Field(max_length=MOST_AHEAD)] = []
 
 
-class OutcomeOut(BaseModel):
-    """What became of an operation; accepted and repeated ones stand in the log."""
+class InviteIn(Strict):
+    """Invite a new user."""
 
-    status: Literal["accepted", "repeated", "refused"]
-    id: int | None
-    item: str
-    reason: str
+    role: Literal["admin", "annotator"] = "annotator"
+    note: Annotated[str, StringConstraints(max_length=200)] = ""
+    hours: Annotated[float, Field(gt=0, le=24 * 30)] = 72
 
 
+class TokenIn(Strict):
+    """A name to recognise the token by."""
+
+    name: Name
+
+
+class ActiveIn(Strict):
+    """Open or close an account."""
+
+    active: bool
+
+
+# ---------------------------------------------------------------------------------------------------- answers
 class OutcomesOut(BaseModel):
     """In the order of the request."""
 
-    outcomes: list[OutcomeOut]
+    outcomes: list[Outcome]
 
 
-class CardOut(BaseModel):
-    """An item as a page shows it."""
-
-    row: int
-    item: str
-    text: str | None
-    picture: bool
-    hint: list[float] | None = None  # soft label, only in assisted mode
-
-
-class ProgressOut(BaseModel):
-    """How much one user has done."""
-
-    voted: int
-    skipped: int
-
-
-class SyncOut(BaseModel):
+class SyncOut(OutcomesOut):
     """Answer to the vote page."""
 
-    outcomes: list[OutcomeOut]
-    items: list[CardOut]
-    progress: ProgressOut
+    items: list[Card]
+    progress: Progress
 
 
 class ProjectOut(BaseModel):
@@ -171,7 +164,7 @@ class ItemsOut(BaseModel):
     """A page of items."""
 
     total: int
-    items: list[CardOut]
+    items: list[Card]
 
 
 class ReasonOut(BaseModel):
@@ -188,7 +181,7 @@ class WhyOut(BaseModel):
     """A soft label and the votes behind it."""
 
     label: SoftLabelOut
-    card: CardOut
+    card: Card
     votes: list[ReasonOut]
 
 
@@ -213,32 +206,11 @@ class LogOut(BaseModel):
     entries: list[EntryOut]
 
 
-class InviteIn(Strict):
-    """Ask someone in."""
-
-    role: Literal["admin", "annotator"] = "annotator"
-    note: Annotated[str, StringConstraints(max_length=200)] = ""
-    hours: Annotated[float, Field(gt=0, le=24 * 30)] = 72
-
-
 class InviteOut(BaseModel):
-    """The link is shown once; the database keeps only its fingerprint."""
+    """The link is shown once; the database keeps only its hash."""
 
     link: str
     expires_at: float
-
-
-class LoginIn(Strict):
-    """Name and password."""
-
-    name: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_NAME)]
-    password: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_PASSWORD)]
-
-
-class TokenIn(Strict):
-    """A name to recognise the token by."""
-
-    name: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_NAME)]
 
 
 class TokenOut(BaseModel):
@@ -247,14 +219,8 @@ class TokenOut(BaseModel):
     token: str
 
 
-class ActiveIn(Strict):
-    """Open or close an account."""
-
-    active: bool
-
-
 class PeopleOut(BaseModel):
-    """Accounts, invitations, own tokens and the last notes of the audit log."""
+    """Accounts, invitations, own tokens and the last lines of the audit log."""
 
     accounts: list[dict[str, Any]]
     invitations: list[dict[str, Any]]

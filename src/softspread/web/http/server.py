@@ -1,4 +1,4 @@
-"""Running the app: one process, one event loop, threads that take turns quickly."""
+"""Running the app: one process, one event loop, threads that switch quickly."""
 
 import gc
 import socket
@@ -11,16 +11,16 @@ from fastapi import FastAPI
 from softspread.web.project.thread_priority import shorten_switch_interval
 
 BACKLOG = 128  # connections that may wait
-GRACE_SECONDS = 3  # for requests at hand when the server is stopped
+GRACE_SECONDS = 3  # for unfinished requests when the server stops
 
 
 class _Server(uvicorn.Server):
-    """Tells open dashboards to end, or they would be waited for."""
+    """Ends the streams of open dashboards; the shutdown would wait for them."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         app = self.config.app
         if isinstance(app, FastAPI):
-            app.state.stopping = True
+            app.state.context.stopping = True
             app.state.context.service.wake_listeners()
         super().handle_exit(sig, frame)
 
@@ -37,10 +37,10 @@ def run_server(app: FastAPI, host: str, port: int, announce: Callable[[str], Non
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     bound = config.bind_socket()
-    bound.listen(BACKLOG)  # who follows the link before the loop runs waits a moment
+    bound.listen(BACKLOG)  # a browser that comes before the loop runs waits a moment
     announce(address_of(bound, host))
     shorten_switch_interval()
-    gc.freeze()  # the log and the items in memory stay: no need to look through them again and again
+    gc.freeze()  # log and items stay in memory: the collector need not scan them
     _Server(config).run(sockets=[bound])
 
 

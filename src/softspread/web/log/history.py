@@ -12,20 +12,22 @@ import pandas as pd
 
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread.votes.table import VoteTable
-from softspread.web.log.models import SKIP, UNDO, VOTE
-from softspread.web.log.store import Entry
+from softspread.web.log.entry import SKIP, UNDO, VOTE, Entry
 
-_KINDS = {
-    "id": np.int64,
-    "kind": np.int8,
-    "annotator": np.int32,
-    "row": np.int64,
-    "column": np.int64,
-    "weight": np.float64,
-    "undoes": np.int64,
-    "created_at": np.float64,
-}
-FIRST_ROOM = 1024
+FIRST_ROOM = 1024  # entries; doubled whenever it is full
+_FIELDS = np.dtype(
+    [
+        ("id", np.int64),
+        ("kind", np.int8),
+        ("annotator", np.int32),
+        ("row", np.int64),
+        ("column", np.int64),
+        ("weight", np.float64),
+        ("undoes", np.int64),  # -1: nothing
+        ("created_at", np.float64),
+    ],
+    align=True,
+)
 
 
 class History:
@@ -33,7 +35,7 @@ class History:
 
     def __init__(self, item_ids: "pd.Index[Any]", classes: Sequence[str]) -> None:
         self._item_ids, self._classes = item_ids, pd.Index(classes)
-        self._columns = {name: np.empty(FIRST_ROOM, dtype=kind) for name, kind in _KINDS.items()}
+        self._entries = np.empty(FIRST_ROOM, dtype=_FIELDS)
         self._size = 0
         self._lock = threading.Lock()
         self.annotators: list[str] = []  # names by number
@@ -49,42 +51,34 @@ class History:
         """Read rows as `Store.read_log` gives them."""
         for block in blocks:
             ids, kinds, annotators, items, labels, weights, undoes, created = zip(*block, strict=True)
-            rows = self._item_ids.get_indexer(pd.Index(items, dtype=object))
-            columns = self._classes.get_indexer(pd.Index(labels, dtype=object))
-            kind = np.array(kinds, dtype=np.int8)
-            known = (rows >= 0) & ((columns >= 0) | (kind == SKIP))
+            new = np.empty(len(ids), dtype=_FIELDS)
             codes, names = pd.factorize(np.array(annotators, dtype=object))
-            numbers = np.array([self.number_of(name) for name in names], dtype=np.int32)[codes]
-            undone = np.array([-1 if value is None else value for value in undoes], dtype=np.int64)
+            new["id"], new["kind"], new["weight"], new["created_at"] = ids, kinds, weights, created
+            new["annotator"] = np.array([self.number_of(name) for name in names], dtype=np.int32)[codes]
+            new["row"] = self._item_ids.get_indexer(pd.Index(items, dtype=object))
+            new["column"] = self._classes.get_indexer(pd.Index(labels, dtype=object))
+            new["undoes"] = [-1 if value is None else value for value in undoes]
+            known = (new["row"] >= 0) & ((new["column"] >= 0) | (new["kind"] == SKIP))
             self.unknown += int((~known).sum())
-            self._extend(
-                {
-                    "id": np.array(ids, dtype=np.int64)[known],
-                    "kind": kind[known],
-                    "annotator": numbers[known],
-                    "row": rows[known],
-                    "column": columns[known],
-                    "weight": np.array(weights, dtype=np.float64)[known],
-                    "undoes": undone[known],
-                    "created_at": np.array(created, dtype=np.float64)[known],
-                }
-            )
+            self._extend(new[known])
             self.last_id, self.last_time = int(ids[-1]), max(self.last_time, float(max(created)))
 
     def take_entries(self, entries: Sequence[Entry], rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Take in what was just written; rows and columns are known already."""
-        self._extend(
-            {
-                "id": np.array([entry.id for entry in entries], dtype=np.int64),
-                "kind": np.array([entry.kind for entry in entries], dtype=np.int8),
-                "annotator": np.array([self.number_of(entry.annotator) for entry in entries], dtype=np.int32),
-                "row": np.array(rows, dtype=np.int64),
-                "column": np.array(columns, dtype=np.int64),
-                "weight": np.array([entry.weight for entry in entries], dtype=np.float64),
-                "undoes": np.array([-1 if e.undoes is None else e.undoes for e in entries], dtype=np.int64),
-                "created_at": np.array([entry.created_at for entry in entries], dtype=np.float64),
-            }
-        )
+        """Add what was just written."""
+        values = [
+            (
+                entry.id,
+                entry.kind,
+                self.number_of(entry.annotator),
+                row,
+                column,
+                entry.weight,
+                -1 if entry.undoes is None else entry.undoes,
+                entry.created_at,
+            )
+            for entry, row, column in zip(entries, rows, columns, strict=True)
+        ]
+        self._extend(np.array(values, dtype=_FIELDS))
         self.last_id, self.last_time = entries[-1].id, max(self.last_time, entries[-1].created_at)
 
     def number_of(self, annotator: str) -> int:
@@ -95,29 +89,25 @@ class History:
             self.annotators.append(annotator)
         return number
 
-    def _extend(self, new: dict[str, AnyArray]) -> None:
+    def _extend(self, new: AnyArray) -> None:
         with self._lock:
-            added = len(new["id"])
-            size = self._size + added
-            if size > len(self._columns["id"]):
-                room = max(size, 2 * len(self._columns["id"]))
-                for name, old in self._columns.items():
-                    grown = np.empty(room, dtype=old.dtype)
-                    grown[: self._size] = old[: self._size]
-                    self._columns[name] = grown
-            for name, values in new.items():
-                self._columns[name][self._size : size] = values
+            size = self._size + len(new)
+            if size > len(self._entries):
+                grown = np.empty(max(size, 2 * len(self._entries)), dtype=_FIELDS)
+                grown[: self._size] = self._entries[: self._size]
+                self._entries = grown
+            self._entries[self._size : size] = new
             self._size = size
 
     def column(self, name: str, start: int = 0) -> AnyArray:
         """One column from an entry on; never changes afterwards, as the log is append-only."""
-        with self._lock:
-            return self._columns[name][start : self._size]
+        return self.columns(name)[0][start:]
 
     def columns(self, *names: str) -> list[AnyArray]:
         """Several columns of the same entries."""
         with self._lock:
-            return [self._columns[name][: self._size] for name in names]
+            entries = self._entries[: self._size]
+        return [entries[name] for name in names]
 
     # ----------------------------------------------------------------------------------------------- readings
     def table(self, start: int = 0, stop: int | None = None) -> VoteTable:

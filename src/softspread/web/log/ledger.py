@@ -1,66 +1,37 @@
-"""Who has done what: the checks a vote must pass before it enters the log.
+"""Who has done what: the checks that an entry must pass before it enters the log.
 
-Exactly once: an operation carries a key of its sender's; the second arrival of a key finds the first one's
-entry. One vote per user and item stands at a time. Only one's own votes can be taken back, and only once.
+Exactly once: each entry carries a key of its sender's; the second arrival of a key finds the first one's
+entry. One vote per user and item stands at a time. Users can take back only their own votes, each once.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from softspread.web.log.entry import IMPORTED, SKIP, UNDO, VOTE, Entry, Outcome
 from softspread.web.log.history import History
-from softspread.web.log.models import SKIP, UNDO, VOTE
-from softspread.web.log.store import Entry
 
-ACCEPTED, REPEATED, REFUSED = "accepted", "repeated", "refused"
-IMPORTED = "import"  # votes brought along: the same name may stand on an item many times
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """What someone wants to happen: a vote, an undo or a skip."""
-
-    kind: int
-    key: str
-    annotator: str
-    row: int = -1
-    item: str = ""
-    column: int = -1
-    label: str | None = None
-    weight: float = 1.0
-    undoes_key: str = ""  # of the vote to take back
-    origin: str = "api"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of an operation."""
-
-    status: str  # accepted, repeated (it had been accepted before) or refused
-    id: int | None = None
-    item: str = ""
-    reason: str = ""
+Key = tuple[str, str]  # annotator, key
+PlaceOf = Callable[[Entry], tuple[int, int]]  # row of the item, column of the class; -1 where unknown
 
 
 @dataclass(slots=True)
 class Draft:
-    """What a group of operations would add to the log, before it is written."""
+    """What a group of requests would add to the log, before it is written."""
 
     entries: list[Entry] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
-    standing: dict[tuple[str, int], int | None] = field(
-        default_factory=dict
-    )  # changes: id of the vote, None = no more
-    skipped: list[tuple[str, int]] = field(default_factory=list)
+    standing: dict[tuple[str, int], int | None] = field(default_factory=dict)  # id of the vote, None: undone
 
 
 class Ledger:
     """Standing votes and skips by user; changed only by :meth:`apply`, after the log was written."""
 
-    def __init__(self) -> None:
+    def __init__(self, place_of: PlaceOf) -> None:
+        self._place_of = place_of
         self.standing: dict[str, dict[int, int]] = {}  # annotator -> row -> id of the vote
         self.skipped: dict[str, set[int]] = {}
 
@@ -91,124 +62,81 @@ class Ledger:
         """Rows voted on, rows skipped."""
         return self.standing.get(annotator, {}), self.skipped.get(annotator, set())
 
-    def draft(
-        self,
-        operations: Sequence[Operation],
-        known: dict[tuple[str, str], Entry],
-        rows_of: dict[int, tuple[int, int]],
-        next_id: int,
-        now: float,
-    ) -> Draft:
-        """Decide on a group of operations, in their order.
+    def draft(self, wanted: Sequence[Entry], known: Mapping[Key, Entry], next_id: int, now: float) -> Draft:
+        """Decide on a group of requests, in their order.
 
         Parameters
         ----------
-        known : entries of the log with the keys that the operations name
-        rows_of : row and column of these entries, by id
+        wanted : entries without id and time
+        known : entries of the log with the keys that ``wanted`` names
         next_id : the next number of the log
         """
-        draft = Draft()
-        written = dict(known)
-        places = dict(rows_of)
-        for operation in operations:
-            before = written.get((operation.annotator, operation.key))
+        draft, written = Draft(), dict(known)
+        for entry in wanted:
+            before = written.get((entry.annotator, entry.key))
             if before is not None:
-                draft.outcomes.append(_repeated(operation, before))
+                draft.outcomes.append(_repeated(entry, before))
                 continue
-            if operation.kind == UNDO:
-                entry, place, reason = self._undo(operation, written, places, draft, next_id, now)
-            else:
-                entry, place, reason = self._vote(operation, draft, next_id, now)
-            if entry is None:
-                draft.outcomes.append(Outcome(REFUSED, None, operation.item, reason))
+            vote = written.get((entry.annotator, entry.undoes_key))
+            reason = self._objection(entry, vote, draft)
+            if reason:
+                draft.outcomes.append(Outcome("refused", None, entry.item, reason))
                 continue
-            draft.entries.append(entry)
-            draft.rows.append(place[0])
-            draft.columns.append(place[1])
-            draft.outcomes.append(Outcome(ACCEPTED, entry.id, entry.item))
-            written[(entry.annotator, entry.key)] = entry
-            places[entry.id] = place
-            next_id += 1
+            if entry.kind == UNDO and vote is not None:
+                entry = replace(  # noqa: PLW2901 - from here on the whole entry
+                    entry,
+                    item=vote.item,
+                    label=vote.label,
+                    weight=-vote.weight,
+                    undoes=vote.id,
+                    undoes_key="",
+                )
+            number = next_id + len(draft.entries)
+            self._add(draft, replace(entry, id=number, created_at=now))
+            written[entry.annotator, entry.key] = draft.entries[-1]
         return draft
 
-    def _vote(
-        self, operation: Operation, draft: Draft, number: int, now: float
-    ) -> tuple[Entry | None, tuple[int, int], str]:
-        where = (operation.annotator, operation.row)
-        place = (operation.row, operation.column)
-        if operation.kind == VOTE:
-            if operation.origin != IMPORTED and self._standing(where, draft) is not None:
-                return None, place, "you have already voted on this item; undo that vote first"
-            draft.standing[where] = number
-        else:
-            draft.skipped.append(where)
-        entry = Entry(
-            number,
-            operation.kind,
-            operation.key,
-            operation.annotator,
-            operation.item,
-            operation.label,
-            operation.weight if operation.kind == VOTE else 0.0,
-            None,
-            now,
-            operation.origin,
-        )
-        return entry, place, ""
+    def _add(self, draft: Draft, entry: Entry) -> None:
+        row, column = self._place_of(entry)
+        if entry.kind != SKIP:
+            draft.standing[entry.annotator, row] = entry.id if entry.kind == VOTE else None
+        draft.entries.append(entry)
+        draft.rows.append(row)
+        draft.columns.append(column)
+        draft.outcomes.append(Outcome("accepted", entry.id, entry.item))
 
-    def _undo(
-        self,
-        operation: Operation,
-        written: dict[tuple[str, str], Entry],
-        places: dict[int, tuple[int, int]],
-        draft: Draft,
-        number: int,
-        now: float,
-    ) -> tuple[Entry | None, tuple[int, int], str]:
-        vote = written.get((operation.annotator, operation.undoes_key))
-        if vote is None or vote.kind != VOTE:
-            return None, (-1, -1), "there is no such vote of yours"
-        place = places[vote.id]
-        where = (operation.annotator, place[0])
-        if self._standing(where, draft) != vote.id:
-            return None, place, "that vote was already taken back"
-        draft.standing[where] = None
-        entry = Entry(
-            number,
-            UNDO,
-            operation.key,
-            operation.annotator,
-            vote.item,
-            vote.label,
-            -vote.weight,
-            vote.id,
-            now,
-            operation.origin,
-        )
-        return entry, place, ""
+    def _objection(self, entry: Entry, vote: Entry | None, draft: Draft) -> str:
+        """Why an entry cannot be written, or nothing; ``vote`` is what an undo names."""
+        if entry.kind == UNDO:
+            if vote is None or vote.kind != VOTE:
+                return "there is no such vote of yours"
+            return "" if self._standing(vote, draft) == vote.id else "that vote was already taken back"
+        if entry.kind == VOTE and entry.origin != IMPORTED and self._standing(entry, draft) is not None:
+            return "you have already voted on this item; undo that vote first"
+        return ""
 
-    def _standing(self, where: tuple[str, int], draft: Draft) -> int | None:
-        if where in draft.standing:
-            return draft.standing[where]
-        return self.standing.get(where[0], {}).get(where[1])
+    def _standing(self, entry: Entry, draft: Draft) -> int | None:
+        """Id of the annotator's standing vote on an entry's item, with the draft written."""
+        where = entry.annotator, self._place_of(entry)[0]
+        return draft.standing.get(where, self.standing.get(where[0], {}).get(where[1]))
 
     def apply(self, draft: Draft) -> None:
-        """The draft was written: it is so now."""
+        """Take over a draft that was written."""
         for (annotator, row), vote in draft.standing.items():
             if vote is None:
                 self.standing.get(annotator, {}).pop(row, None)
             else:
                 self.standing.setdefault(annotator, {})[row] = vote
-        for annotator, row in draft.skipped:
-            self.skipped.setdefault(annotator, set()).add(row)
+        for entry, row in zip(draft.entries, draft.rows, strict=True):
+            if entry.kind == SKIP:
+                self.skipped.setdefault(entry.annotator, set()).add(row)
 
 
-def _repeated(operation: Operation, before: Entry) -> Outcome:
-    """The key was used: fine if it was for the same thing."""
-    same_kind = operation.kind == before.kind
-    same = same_kind and (
-        operation.kind == UNDO or (operation.item == before.item and operation.label == before.label)
+def _repeated(entry: Entry, before: Entry) -> Outcome:
+    """The key was used before: fine if it was for the same thing."""
+    same = entry.kind == before.kind and (
+        entry.kind == UNDO or (entry.item == before.item and entry.label == before.label)
     )
     if not same:
-        return Outcome(REFUSED, before.id, before.item, "this key was already used for something else")
-    return Outcome(REPEATED, before.id, before.item)
+        return Outcome("refused", before.id, before.item, "this key was already used for something else")
+    return Outcome("repeated", before.id, before.item)

@@ -1,6 +1,4 @@
-"""The tables. ``log`` is append-only and stands on its own: items, classes and annotators by name, never by
-number.
-"""
+"""The tables. ``log`` is append-only; see `entry.Entry` for its columns."""
 
 from sqlalchemy import (
     BigInteger,
@@ -15,28 +13,24 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+from softspread.web.log.entry import LONGEST_ITEM, LONGEST_KEY, LONGEST_LABEL, LONGEST_NAME
+
 metadata = MetaData()
 BigId = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows only in a column called INTEGER
-VOTE, UNDO, SKIP = 0, 1, 2  # kinds of log entries
-LONGEST_KEY = 64
-LONGEST_NAME = 80
-LONGEST_ITEM = 1000
 
 log = Table(
     "log",
     metadata,
-    Column(
-        "id", BigId, primary_key=True, autoincrement=False
-    ),  # the one writer counts; order of ids = order of events
+    Column("id", BigId, primary_key=True, autoincrement=False),  # counted by the one writer, in order
     Column("kind", Integer, nullable=False),
-    Column("key", String(LONGEST_KEY), nullable=False),  # chosen by the sender: sent twice, written once
+    Column("key", String(LONGEST_KEY), nullable=False),
     Column("annotator", String(LONGEST_NAME), nullable=False),
     Column("item", String(LONGEST_ITEM), nullable=False),
-    Column("label", String(200)),  # empty for a skip
-    Column("weight", Float, nullable=False),  # negative for an undo, 0 for a skip
-    Column("undoes", BigId),  # id of the vote that an undo takes back
-    Column("created_at", Float, nullable=False),  # seconds since 1970
-    Column("origin", String(20), nullable=False),  # "page", "api", "import", "label-studio"
+    Column("label", String(LONGEST_LABEL)),
+    Column("weight", Float, nullable=False),
+    Column("undoes", BigId),
+    Column("created_at", Float, nullable=False),
+    Column("origin", String(20), nullable=False),
     UniqueConstraint("annotator", "key", name="log_once"),
     UniqueConstraint("undoes", name="log_undone_once"),
 )

@@ -9,7 +9,6 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -19,30 +18,18 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModu
 
 from softspread.errors import InputError, MissingExtraError, StoreError
 from softspread.web.log import models
+from softspread.web.log.entry import VOTE, Entry
 
-BUSY_MILLISECONDS = 5_000  # SQLite waits so long for a reader that holds the file
+BUSY_MILLISECONDS = 5_000  # how long SQLite waits for a reader that holds the file
 ROWS_AT_ONCE = 64  # rows of one statement: older SQLite takes at most 999 values
 LOG_BLOCK = 50_000  # rows of the log read at once: about 10 MB
+# What `History` reads of the log
+LOG_COLUMNS = ("id", "kind", "annotator", "item", "label", "weight", "undoes", "created_at")
 SERVER_LOCK = 7_302_517_164_411_990_017  # any fixed number: PostgreSQL's advisory lock of the one server
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One row of the log."""
-
-    id: int
-    kind: int
-    key: str
-    annotator: str
-    item: str
-    label: str | None
-    weight: float
-    undoes: int | None
-    created_at: float
-    origin: str
-
-
-_FIELDS = attrgetter(*Entry.__slots__)
+_COLUMNS = tuple(models.log.c.keys())
+_VALUES = attrgetter(*_COLUMNS)
 
 
 class DuplicateEntryError(StoreError):
@@ -63,7 +50,7 @@ class Store:
         self._lock: Any = None
 
     def start(self) -> None:
-        """Take the database for this process and bring its tables up to date."""
+        """Lock the database for this process and bring its tables up to date."""
         try:
             self._take_lock()
             self._migrate()
@@ -80,7 +67,7 @@ class Store:
         return self.engine.url.render_as_string(hide_password=True)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close all connections and release the lock."""
         if self._lock is not None:
             with suppress(SQLAlchemyError, OSError):
                 self._lock.close()
@@ -88,9 +75,11 @@ class Store:
         self.engine.dispose()
 
     def _take_lock(self) -> None:
-        """Two servers on one log would hand out the same numbers: the second one is refused."""
-        taken = f"another softspread serve already uses {self.shown_url}; stop it, or give this one its own "
-        "--data-dir."
+        """Refuse a second server on this log: both would hand out the same ids."""
+        taken = (
+            f"another softspread serve already uses {self.shown_url}; stop it, or give this one its own "
+            "--data-dir."
+        )
         if self.is_sqlite:
             import fcntl
 
@@ -122,8 +111,7 @@ class Store:
             if present is not None and present > newest:
                 raise StoreError(
                     f"{self.shown_url} was written by a newer softspread (tables {present}, this one reads "
-                    "up to "
-                    f"{newest}); upgrade softspread."
+                    f"up to {newest}); upgrade softspread."
                 )
             if present != newest:
                 with Operations.context(context):
@@ -132,66 +120,54 @@ class Store:
     # ------------------------------------------------------------------------------------------------ the log
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """One transaction; whatever the database says against it becomes a StoreError and changes nothing."""
+        """One transaction; any refusal by the database becomes a StoreError and changes nothing."""
         try:
             with self.engine.begin() as connection:
                 yield connection
         except IntegrityError as error:
-            raise DuplicateEntryError("the log has such an entry already") from error
+            raise DuplicateEntryError("the log already has this entry") from error
         except DBAPIError as error:
-            raise StoreError(f"the database did not take it: {_first_line(error)}") from error
+            raise StoreError(f"the database refused the change: {_first_line(error)}") from error
         except SQLAlchemyError as error:
-            raise StoreError(f"the database is away: {_first_line(error)}") from error
+            raise StoreError(f"the database cannot be reached: {_first_line(error)}") from error
 
     def append(self, connection: sa.Connection, entries: Sequence[Entry]) -> None:
         """Add rows to the log, inside a transaction."""
         if not entries:
             return
-        values = [_FIELDS(entry) for entry in entries]
-        # Texts as they are: a quarter of the cost of building the statement each time.
+        values = [_VALUES(entry) for entry in entries]
+        # Ready-made text: a quarter of the cost of having SQLAlchemy build the statement each time.
         if not self._by_place:
             connection.exec_driver_sql(
-                self._insert, [dict(zip(Entry.__slots__, row, strict=True)) for row in values]
+                self._insert, [dict(zip(_COLUMNS, row, strict=True)) for row in values]
             )
             return
+        places = self._insert[self._insert.index("VALUES") + len("VALUES") :]
         for start in range(0, len(values), ROWS_AT_ONCE):
-            # One statement for several rows: between two statements a thread has to wait for the interpreter
-            # again.
+            # One statement for several rows: between two statements a thread waits for the interpreter again.
             part = values[start : start + ROWS_AT_ONCE]
-            places = self._insert[self._insert.index("VALUES") + len("VALUES") :]
             text = self._insert + f",{places}" * (len(part) - 1)
             connection.exec_driver_sql(text, tuple(value for row in part for value in row))
 
     def find(
         self, connection: sa.Connection, keys: Sequence[tuple[str, str]]
     ) -> dict[tuple[str, str], Entry]:
-        """The entries with these (annotator, key), as far as there are any."""
-        if not keys:
-            return {}
+        """The entries with these (annotator, key), where there are any."""
         log = models.log.c
         wanted = sa.select(models.log).where(
             log.annotator.in_({annotator for annotator, _ in keys}), log.key.in_({key for _, key in keys})
         )
-        found = (Entry(*row) for row in connection.execute(wanted))
+        found = [Entry(**row) for row in connection.execute(wanted).mappings()]
         return {(entry.annotator, entry.key): entry for entry in found}
 
     def read_log(self, after: int = 0, block: int = LOG_BLOCK) -> Iterator[list[Any]]:
-        """Blocks of rows (id, kind, annotator, item, label, weight, undoes, created_at) in order."""
+        """Blocks of rows in order, with the columns of `LOG_COLUMNS`."""
         log = models.log.c
-        fields = (
-            log.id,
-            log.kind,
-            log.annotator,
-            log.item,
-            log.label,
-            log.weight,
-            log.undoes,
-            log.created_at,
-        )
         while True:
-            wanted = sa.select(*fields).where(log.id > after).order_by(log.id).limit(block)
+            wanted = sa.select(*(log[name] for name in LOG_COLUMNS)).where(log.id > after)
             with self.reading() as connection:
-                cursor: Any = connection.execute(wanted).cursor  # the driver's own tuples: a third less work
+                # The driver's own tuples: a third less work.
+                cursor: Any = connection.execute(wanted.order_by(log.id).limit(block)).cursor
                 rows = list(cursor.fetchall())
             if not rows:
                 return
@@ -204,24 +180,18 @@ class Store:
         wanted = sa.select(models.log).where(log.id > after).order_by(log.id).limit(limit)
         if annotator is not None:
             wanted = wanted.where(log.annotator == annotator)
-        with self.reading() as connection:
-            return [Entry(*row) for row in connection.execute(wanted)]
+        return [Entry(**row) for row in self.rows(wanted)]
 
     def keys_starting(self, annotator: str, start: str) -> list[str]:
-        """Keys of somebody's votes that begin like this and were not taken back, in order."""
+        """Keys of a user's standing votes that begin like this, in order."""
         log, later = models.log.c, models.log.alias()
         wanted = (
             sa.select(log.key)
-            .where(
-                log.annotator == annotator,
-                log.key.startswith(start, autoescape=True),
-                log.kind == models.VOTE,
-            )
+            .where(log.annotator == annotator, log.key.startswith(start, autoescape=True), log.kind == VOTE)
             .where(~sa.exists().where(later.c.undoes == log.id))
             .order_by(log.id)
         )
-        with self.reading() as connection:
-            return [str(key) for key in connection.execute(wanted).scalars()]
+        return [str(row["key"]) for row in self.rows(wanted)]
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -232,20 +202,28 @@ class Store:
         except (SQLAlchemyError, self._driver_error) as error:
             raise StoreError(f"the database does not answer: {_first_line(error)}") from error
 
-    # -------------------------------------------------------------------------------------------------- facts
-    def fact(self, name: str) -> Any:
-        """A stored value, or None."""
+    # ----------------------------------------------------------------------------------------- other tables
+    def rows(self, wanted: Any) -> list[dict[str, Any]]:
+        """The answer to a question, one dict per row."""
         with self.reading() as connection:
-            text = connection.execute(
-                sa.select(models.facts.c.value).where(models.facts.c.name == name)
-            ).scalar_one_or_none()
-        return None if text is None else json.loads(text)
+            return [dict(row) for row in connection.execute(wanted).mappings()]
 
-    def remember(self, name: str, value: Any) -> None:
-        """Keep a value."""
+    def execute(self, *statements: Any) -> int:
+        """Run statements in one transaction; how many rows the last one changed."""
         with self.writing() as connection:
-            connection.execute(sa.delete(models.facts).where(models.facts.c.name == name))
-            connection.execute(sa.insert(models.facts).values(name=name, value=json.dumps(value)))
+            return [connection.execute(statement).rowcount for statement in statements][-1]
+
+    def fact(self, name: str) -> Any:
+        """A value stored by :meth:`set_fact`, or None."""
+        found = self.rows(sa.select(models.facts.c.value).where(models.facts.c.name == name))
+        return json.loads(found[0]["value"]) if found else None
+
+    def set_fact(self, name: str, value: Any) -> None:
+        """Store a value under a name."""
+        self.execute(
+            sa.delete(models.facts).where(models.facts.c.name == name),
+            sa.insert(models.facts).values(name=name, value=json.dumps(value)),
+        )
 
 
 def _open_engine(url: str) -> sa.Engine:
@@ -253,8 +231,7 @@ def _open_engine(url: str) -> sa.Engine:
         url = "postgresql+psycopg://" + url.split("://", 1)[1]
     if not url.startswith(("sqlite:///", "postgresql+")):
         raise InputError(
-            "the database address must begin with postgresql:// or sqlite:///, got "
-            f"{url.split('://', 1)[0]!r}; "
+            f"a database address begins with postgresql:// or sqlite:///; got {url.split(':', 1)[0]!r}; "
             "write postgresql://user:password@host/name, or leave it out for SQLite."
         )
     ping = not url.startswith("sqlite")  # a server may have gone away since the last use; a file does not

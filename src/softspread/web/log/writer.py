@@ -1,10 +1,10 @@
 """One thread writes the log; votes that arrive together share one commit.
 
-operations -> [drain the queue] -> one transaction -> commit -> acknowledge -> hand on to the live state
+    requests -> [drain the queue] -> one transaction -> commit -> acknowledge -> hand on to the live state
 
-A vote is acknowledged after its commit and never before. When the database refuses, everyone in the group is
-told, nothing in memory changes, and the log is read again before the next group: a commit whose answer was
-lost may stand.
+A vote is acknowledged after its commit, never before. When the database refuses, every sender in the group
+gets the error, nothing in memory changes, and the log is read again before the next group: a commit whose
+answer was lost may stand.
 """
 
 import logging
@@ -16,24 +16,24 @@ from dataclasses import dataclass
 
 from softspread.errors import StoreError
 from softspread.web.log.clock import SteadyClock
+from softspread.web.log.entry import UNDO, Entry, Outcome
 from softspread.web.log.history import History
-from softspread.web.log.ledger import ACCEPTED, Draft, Ledger, Operation, Outcome
-from softspread.web.log.models import UNDO
-from softspread.web.log.store import DuplicateEntryError, Entry, Store
+from softspread.web.log.ledger import Draft, Ledger
+from softspread.web.log.store import DuplicateEntryError, Store
 
-LARGEST_GROUP = 256  # operations in one commit
-MOST_WAITING = 20_000  # operations; beyond, senders are told to come back
+LARGEST_GROUP = 256  # entries in one commit
+MOST_WAITING = 20_000  # entries; beyond this, senders are asked to come back
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    operations: Sequence[Operation]
+    entries: Sequence[Entry]
     answer: "Future[list[Outcome]]"
 
 
 class Writer:
-    """Takes operations from any thread, answers through futures."""
+    """Takes requests for entries from any thread, answers through futures."""
 
     def __init__(
         self,
@@ -41,12 +41,10 @@ class Writer:
         history: History,
         ledger: Ledger,
         clock: SteadyClock,
-        place_of: Callable[[Entry], tuple[int, int]],
-        written: Callable[[Draft], None],
-        caught_up: Callable[[int], None],
+        on_growth: Callable[[int], None],
     ) -> None:
         self._store, self._history, self._ledger, self._clock = store, history, ledger, clock
-        self._place_of, self._written, self._caught_up = place_of, written, caught_up
+        self._on_growth = on_growth  # called with the number of entries before
         self._waiting: queue.Queue[_Waiting | None] = queue.Queue()
         self._n_waiting = 0
         self._in_doubt = False
@@ -62,16 +60,16 @@ class Writer:
             self._waiting.put(None)
             self._thread.join()
 
-    def submit(self, operations: Sequence[Operation]) -> "Future[list[Outcome]]":
-        """Ask for operations of one sender, kept in order; the answer comes after the commit."""
+    def submit(self, entries: Sequence[Entry]) -> "Future[list[Outcome]]":
+        """Ask for entries of one sender, in order; the answer comes after the commit."""
         answer: Future[list[Outcome]] = Future()
         if self._n_waiting > MOST_WAITING:
             answer.set_exception(
                 StoreError("too many votes are waiting to be written; try again in a second.")
             )
             return answer
-        self._n_waiting += len(operations)
-        self._waiting.put(_Waiting(operations, answer))
+        self._n_waiting += len(entries)
+        self._waiting.put(_Waiting(entries, answer))
         return answer
 
     def _run(self) -> None:
@@ -81,24 +79,22 @@ class Writer:
                 return
             try:
                 self._write(group)
-            except StoreError as error:
-                self._in_doubt = True
-                logger.warning("votes not written: %s", error)
-                for waiting in group:
-                    waiting.answer.set_exception(error)
             except Exception as error:  # one strange vote must not end all voting
                 self._in_doubt = True
-                logger.exception("writer")
+                expected = isinstance(error, StoreError)
+                logger.warning("votes not written: %s", error, exc_info=not expected)
                 for waiting in group:
-                    waiting.answer.set_exception(StoreError(f"votes not written: {error}"))
+                    waiting.answer.set_exception(
+                        error if expected else StoreError(f"votes not written: {error}")
+                    )
             finally:
-                self._n_waiting -= sum(len(waiting.operations) for waiting in group)
+                self._n_waiting -= sum(len(waiting.entries) for waiting in group)
 
     def _next_group(self) -> list[_Waiting]:
         first = self._waiting.get()
         if first is None:
             return []
-        group, size = [first], len(first.operations)
+        group, size = [first], len(first.entries)
         while size < LARGEST_GROUP:
             try:
                 more = self._waiting.get_nowait()
@@ -108,30 +104,29 @@ class Writer:
                 self._waiting.put(None)
                 break
             group.append(more)
-            size += len(more.operations)
+            size += len(more.entries)
         return group
 
     def _write(self, group: list[_Waiting]) -> None:
         if self._in_doubt:
             self._catch_up()
-        operations = [operation for waiting in group for operation in waiting.operations]
-        draft = self._write_new(operations) or self._write_any(operations)
+        entries = [entry for waiting in group for entry in waiting.entries]
+        draft = self._write_new(entries) or self._write_any(entries)
         if draft.entries:
             self._ledger.apply(draft)
+            start = len(self._history)
             self._history.take_entries(draft.entries, draft.rows, draft.columns)
-            self._written(draft)
+            self._on_growth(start)
         outcomes = iter(draft.outcomes)
         for waiting in group:
-            waiting.answer.set_result([next(outcomes) for _ in waiting.operations])
+            waiting.answer.set_result([next(outcomes) for _ in waiting.entries])
 
-    def _write_new(self, operations: Sequence[Operation]) -> Draft | None:
-        """The usual case, without looking for earlier keys: all new, nothing refused; None where that does
-        not hold.
-        """
-        if any(operation.kind == UNDO for operation in operations):
+    def _write_new(self, entries: Sequence[Entry]) -> Draft | None:
+        """The usual case, without a search for earlier keys: all new, none refused. None if that fails."""
+        if any(entry.kind == UNDO for entry in entries):
             return None
-        draft = self._ledger.draft(operations, {}, {}, self._history.last_id + 1, self._clock())
-        if any(outcome.status != ACCEPTED for outcome in draft.outcomes):
+        draft = self._draft(entries, {})
+        if any(outcome.status != "accepted" for outcome in draft.outcomes):
             return None  # what looks refused may be a vote sent twice
         try:
             with self._store.writing() as connection:
@@ -140,13 +135,14 @@ class Writer:
             return None
         return draft
 
-    def _write_any(self, operations: Sequence[Operation]) -> Draft:
+    def _write_any(self, entries: Sequence[Entry]) -> Draft:
         with self._store.writing() as connection:
-            known = self._store.find(connection, _keys(operations))
-            places = {entry.id: self._place_of(entry) for entry in known.values()}
-            draft = self._ledger.draft(operations, known, places, self._history.last_id + 1, self._clock())
+            draft = self._draft(entries, self._store.find(connection, _keys(entries)))
             self._store.append(connection, draft.entries)
         return draft
+
+    def _draft(self, entries: Sequence[Entry], known: dict[tuple[str, str], Entry]) -> Draft:
+        return self._ledger.draft(entries, known, self._history.last_id + 1, self._clock())
 
     def _catch_up(self) -> None:
         """Read what the log holds beyond what we know."""
@@ -155,9 +151,9 @@ class Writer:
         self._ledger.read(self._history, start)
         self._in_doubt = False
         if len(self._history) > start:
-            self._caught_up(start)
+            self._on_growth(start)
 
 
-def _keys(operations: Sequence[Operation]) -> list[tuple[str, str]]:
-    keys = [(operation.annotator, operation.key) for operation in operations]
-    return keys + [(op.annotator, op.undoes_key) for op in operations if op.kind == UNDO]
+def _keys(entries: Sequence[Entry]) -> list[tuple[str, str]]:
+    undone = [(entry.annotator, entry.undoes_key) for entry in entries if entry.kind == UNDO]
+    return [(entry.annotator, entry.key) for entry in entries] + undone

@@ -22,8 +22,8 @@ from softspread.quality.forecast import predict_gain
 from softspread.quality.result import Estimate
 from softspread.spreading.state import SpreadState
 from softspread.votes.table import VoteTable
+from softspread.web.log.entry import SKIP, VOTE
 from softspread.web.log.history import History
-from softspread.web.log.models import SKIP, VOTE
 from softspread.web.project.live_state import LiveState
 from softspread.web.project.thread_priority import lower_priority
 

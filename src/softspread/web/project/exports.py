@@ -10,11 +10,11 @@ import pandas as pd
 
 from softspread.io.soft_labels import write_soft_labels
 from softspread.spreading.evidence import SoftLabels
-from softspread.web.log.models import SKIP, UNDO, VOTE
+from softspread.web.log.entry import KIND_NAMES
+from softspread.web.log.store import LOG_COLUMNS
 from softspread.web.project.analyst import LEVEL
 from softspread.web.project.service import Service
 
-KINDS = {VOTE: "vote", UNDO: "undo", SKIP: "skip"}
 READ_AT_ONCE = 2**16
 _MEDIA_TYPES = {
     ".csv": "text/csv; charset=utf-8",
@@ -86,9 +86,8 @@ def votes_frame(service: Service) -> pd.DataFrame:
 def log_frame(service: Service) -> pd.DataFrame:
     """Every line of the log as it stands in the database."""
     blocks: list[Any] = [row for block in service.store.read_log() for row in block]
-    names = ["id", "kind", "annotator", "item", "label", "weight", "undoes", "created_at"]
-    frame = pd.DataFrame([tuple(row) for row in blocks], columns=names)
-    frame["kind"] = frame["kind"].map(KINDS).astype(object)
+    frame = pd.DataFrame([tuple(row) for row in blocks], columns=LOG_COLUMNS)
+    frame["kind"] = frame["kind"].map(KIND_NAMES).astype(object)
     frame["undoes"] = frame["undoes"].astype("Int64")
     frame["created_at"] = pd.to_datetime(frame["created_at"].astype(float), unit="s", utc=True)
     return frame

@@ -26,7 +26,7 @@ from softspread.io.tables import (
     read_json_lines,
     read_parquet,
 )
-from softspread.web.log.models import LONGEST_ITEM
+from softspread.web.log.entry import LONGEST_ITEM
 
 SHOWN_AS_IS = {
     ".jpg": "image/jpeg",

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,10 @@ from softspread.graph import Graph
 from softspread.queries.registry import needs_features
 from softspread.spreading.explain import explain
 from softspread.web.log.clock import SteadyClock
+from softspread.web.log.entry import LONGEST_KEY, SKIP, UNDO, VOTE, VOTES_ADDED, Entry, Outcome
 from softspread.web.log.history import History
-from softspread.web.log.ledger import Draft as LogDraft
-from softspread.web.log.ledger import Ledger, Operation, Outcome
-from softspread.web.log.models import LONGEST_KEY, SKIP, UNDO, VOTE
-from softspread.web.log.store import Entry, Store
+from softspread.web.log.ledger import Ledger
+from softspread.web.log.store import Store
 from softspread.web.log.writer import Writer
 from softspread.web.project import analyst
 from softspread.web.project.item_map import ItemMap
@@ -43,6 +42,25 @@ SNAPSHOT_SECONDS = 30.0
 SNAPSHOT_PAUSE_PER_WORK = 20.0  # writing a large state takes at most a twentieth of the time
 MOST_AHEAD = 20  # items that one user may hold
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Card:
+    """An item as a page shows it."""
+
+    row: int
+    item: str
+    text: str | None
+    picture: bool
+    hint: list[float] | None = None  # soft label, only in assisted mode
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How much a user has done."""
+
+    voted: int
+    skipped: int
 
 
 class Service:
@@ -111,7 +129,7 @@ class Service:
             with nullcontext() if snapshot.is_file() else self.state.finding_scales():
                 self.history.take_blocks(self.store.read_log())
             self.clock.not_before(self.history.last_time)
-            self.ledger = Ledger()
+            self.ledger = Ledger(self._place_of)
             self.ledger.read(self.history)
             self.started_from = self.state.begin(snapshot)
             self.queue = Queue(
@@ -128,15 +146,7 @@ class Service:
             )
             self.queue.start()
             self.analyst = analyst.Analyst(self.state, self.history, self.gold, self._changed)
-            self.writer = Writer(
-                self.store,
-                self.history,
-                self.ledger,
-                self.clock,
-                self._place_of,
-                self._on_written,
-                self._on_caught_up,
-            )
+            self.writer = Writer(self.store, self.history, self.ledger, self.clock, self._on_growth)
             self.writer.start()
             self.analyst.start()
             self._keeper.start()
@@ -187,26 +197,14 @@ class Service:
         row = self.items.row_of(entry.item)
         return -1 if row is None else row, self._column_of.get(entry.label or "", -1)
 
-    def _on_written(self, draft: LogDraft) -> None:
-        change = {VOTE: 1, UNDO: -1, SKIP: 0}
-        self.queue.voted(
-            [
-                (entry.annotator, row, change[entry.kind])
-                for entry, row in zip(draft.entries, draft.rows, strict=True)
-            ]
+    def _on_growth(self, start: int) -> None:
+        """The log has entries from ``start`` on that nobody here has seen."""
+        kind, rows, annotator = (
+            part[start:].tolist() for part in self.history.columns("kind", "row", "annotator")
         )
-        self.state.tell()
-        self._changed()
-
-    def _on_caught_up(self, start: int) -> None:
-        kind, rows, annotator = (part[start:] for part in self.history.columns("kind", "row", "annotator"))
-        change = {VOTE: 1, UNDO: -1, SKIP: 0}
         names = self.history.annotators
         self.queue.voted(
-            [
-                (names[a], int(r), change[int(k)])
-                for k, r, a in zip(kind, rows, annotator.tolist(), strict=True)
-            ]
+            [(names[a], r, VOTES_ADDED[k]) for k, r, a in zip(kind, rows, annotator, strict=True)]
         )
         self.state.tell()
         self._changed()
@@ -235,30 +233,28 @@ class Service:
 
     def vote(
         self, annotator: str, item: str, label: str, key: str, *, unsure: bool = False, origin: str = "api"
-    ) -> Operation:
+    ) -> Entry:
         """A vote, ready to be submitted."""
-        column = self._column_of.get(label)
-        if column is None:
+        if label not in self._column_of:
             raise InputError(f"there is no class {label!r}; the classes are {', '.join(self.classes[:20])}.")
+        self.row_of(item)
         weight = self.settings.unsure_weight if unsure else 1.0
-        row = self.row_of(item)
-        return Operation(VOTE, _checked_key(key), annotator, row, item, column, label, weight, origin=origin)
+        return Entry(VOTE, _checked_key(key), annotator, item, label, weight, origin=origin)
 
-    def skip(self, annotator: str, item: str, key: str, *, origin: str = "api") -> Operation:
-        """Let an item go by."""
-        return Operation(
-            SKIP, _checked_key(key), annotator, self.row_of(item), item, weight=0.0, origin=origin
-        )
+    def skip(self, annotator: str, item: str, key: str, *, origin: str = "api") -> Entry:
+        """A skip, ready to be submitted."""
+        self.row_of(item)
+        return Entry(SKIP, _checked_key(key), annotator, item, origin=origin)
 
-    def undo(self, annotator: str, vote_key: str, key: str, *, origin: str = "api") -> Operation:
-        """Take back one's own vote, named by its key."""
-        return Operation(UNDO, _checked_key(key), annotator, undoes_key=vote_key, origin=origin)
+    def undo(self, annotator: str, vote_key: str, key: str, *, origin: str = "api") -> Entry:
+        """An undo of the annotator's own vote, named by its key, ready to be submitted."""
+        return Entry(UNDO, _checked_key(key), annotator, origin=origin, undoes_key=vote_key)
 
-    def submit(self, operations: Sequence[Operation]) -> "Future[list[Outcome]]":
-        """Have operations written; the answer comes after the commit."""
-        return self.writer.submit(operations)
+    def submit(self, entries: Sequence[Entry]) -> "Future[list[Outcome]]":
+        """Have entries written; the answer comes after the commit."""
+        return self.writer.submit(entries)
 
-    def assign(self, annotator: str, wanted: int, holding: Sequence[str] = ()) -> list[dict[str, Any]]:
+    def assign(self, annotator: str, wanted: int, holding: Sequence[str] = ()) -> list[Card]:
         """The next items for a user as the page shows them, without those it holds unless their hints
         change.
         """
@@ -268,26 +264,23 @@ class Service:
             return self.cards(rows, hints=True)
         return self.cards([row for row in rows if row not in held])
 
-    def cards(self, rows: Sequence[int], hints: bool = False) -> list[dict[str, Any]]:
+    def cards(self, rows: Sequence[int], hints: bool = False) -> list[Card]:
         """Items as a page shows them, with soft labels only where asked."""
-        cards: list[dict[str, Any]] = [
-            {
-                "row": int(row),
-                "item": str(self.items.ids[row]),
-                "text": self.items.text(row),
-                "picture": self.items.has_picture(row),
-            }
-            for row in rows
+        shown = (
+            self.state.soft_labels_of(np.array(rows, dtype=np.int64)).tolist()
+            if hints
+            else [None] * len(rows)
+        )
+        items = self.items
+        return [
+            Card(row, str(items.ids[row]), items.text(row), items.has_picture(row), hint)
+            for row, hint in zip(rows, shown, strict=True)
         ]
-        if hints and len(rows):
-            for card, p in zip(cards, self.state.soft_labels_of(np.array(rows, dtype=np.int64)), strict=True):
-                card["hint"] = [float(value) for value in p]
-        return cards
 
-    def progress(self, annotator: str) -> dict[str, int]:
-        """How much one user has done."""
+    def progress(self, annotator: str) -> Progress:
+        """How much a user has done."""
         voted, skipped = self.ledger.seen_by(annotator)
-        return {"voted": len(voted), "skipped": len(skipped)}
+        return Progress(len(voted), len(skipped))
 
     # ------------------------------------------------------------------------------------------------ answers
     def soft_labels(self, rows: IntArray, level: float = analyst.LEVEL) -> list[dict[str, Any]]:
@@ -359,7 +352,7 @@ class Service:
         for name in ("ambiguous", "least_known"):
             rows = overview.get(name, [])
             overview[name] = [
-                {**card, **label}
+                {**vars(card), **label}
                 for card, label in zip(
                     self.cards(rows), self.soft_labels(np.array(rows, dtype=np.int64)), strict=True
                 )
@@ -408,7 +401,7 @@ class Service:
         for start in range(0, len(operations), 200):
             outcomes = self.submit(operations[start : start + 200]).result()
             new += sum(outcome.status == "accepted" for outcome in outcomes)
-        self.store.remember(f"import {mark}", new)
+        self.store.set_fact(f"import {mark}", new)
         return new
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from softspread._common import validation
 from softspread.errors import InputError
 from softspread.queries.registry import STRATEGIES
+from softspread.web.log.entry import LONGEST_LABEL
 
 MODES = ("blind", "assisted")
 CLASS_KEYS = "123456789abcdefghijklmnopqrstvwxy"  # u is "unsure", z is "undo"
-LONGEST_CLASS = 200  # characters of a class name
 MOST_CLASSES = 1000  # a page of buttons beyond this helps nobody
 DATABASE_FILE = "votes.sqlite"
 GRAPH_FILE = "graph.npz"
@@ -81,8 +81,8 @@ def check_classes(classes: Sequence[str]) -> None:
     if len(set(classes)) < len(classes):
         raise InputError(f"class names must differ, got {', '.join(classes)}.")
     for name in classes:
-        if not name.strip() or len(name) > LONGEST_CLASS or not name.isprintable():
-            raise InputError(f"a class name must be 1 to {LONGEST_CLASS} printable characters, got {name!r}.")
+        if not name.strip() or len(name) > LONGEST_LABEL or not name.isprintable():
+            raise InputError(f"a class name must be 1 to {LONGEST_LABEL} printable characters, got {name!r}.")
 
 
 def class_keys(classes: Sequence[str]) -> list[str]:

@@ -2,8 +2,7 @@
 
     GET /health   POST /setup   POST /predict   POST /webhook
 
-A task is one of our items if one of its data fields holds the item's id, or a path or address that ends in
-it.
+A task is one of our items if one of its data fields holds the item's id, or a path or URL that ends in it.
 """
 
 import asyncio
@@ -12,13 +11,13 @@ from typing import Annotated, Any
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, HTTPException
 from pydantic import BaseModel, Field
 
 from softspread.errors import InputError
-from softspread.web.http.access import AdminUser, AppContext, Context
-from softspread.web.http.routes import USUAL
-from softspread.web.log.ledger import Operation
+from softspread.web.http.access import AdminUser, Context
+from softspread.web.http.problems import USUAL
+from softspread.web.log.entry import Entry
 from softspread.web.project.service import Service
 
 router = APIRouter(tags=["label studio"], responses=USUAL)
@@ -38,7 +37,7 @@ class PredictBody(BaseModel):
 
 
 class SetupIn(BaseModel):
-    """What Label Studio tells about the project."""
+    """What Label Studio says about the project."""
 
     project: Any = None
     label_schema: Annotated[str | None, Field(alias="schema", max_length=LONGEST_CONFIG)] = None
@@ -60,20 +59,18 @@ async def health() -> dict[str, str]:
 
 
 @router.post("/setup")
-async def setup(body: SetupIn, request: Request, user: AdminUser, context: Context) -> dict[str, str]:
+async def setup(body: SetupIn, user: AdminUser, context: Context) -> dict[str, str]:
     """Remember how the project names its choices."""
     if body.label_schema:
-        request.app.state.label_studio_names = names_of(body.label_schema)
+        context.label_studio_names = names_of(body.label_schema)
     return {"model_version": model_version(context.service)}
 
 
 @router.post("/predict")
-def predict(body: PredictBody, request: Request, user: AdminUser, context: Context) -> dict[str, Any]:
+def predict(body: PredictBody, user: AdminUser, context: Context) -> dict[str, Any]:
     """Soft labels as predictions; an empty result for a task that is none of our items."""
     service = context.service
-    from_name, to_name = (
-        names_of(body.label_config) if body.label_config else request.app.state.label_studio_names
-    )
+    from_name, to_name = names_of(body.label_config) if body.label_config else context.label_studio_names
     rows = [row_of_task(service, task) for task in body.tasks]
     known = [row for row in rows if row is not None]
     soft_labels = service.state.soft_labels_of(np.array(known, dtype=np.int64))
@@ -86,38 +83,32 @@ def predict(body: PredictBody, request: Request, user: AdminUser, context: Conte
             continue
         p = labels[row]
         best = int(p.argmax())
-        choice = {
-            "from_name": from_name,
-            "to_name": to_name,
-            "type": "choices",
-            "value": {"choices": [service.classes[best]]},
-            "score": float(p[best]),
-        }
-        results.append({"result": [choice], "score": float(p[best]), "model_version": version})
+        score, value = float(p[best]), {"choices": [service.classes[best]]}
+        names = {"from_name": from_name, "to_name": to_name, "type": "choices"}
+        choice = {**names, "value": value, "score": score}
+        results.append({"result": [choice], "score": score, "model_version": version})
     return {"results": results, "model_version": version}
 
 
 @router.post("/webhook")
 async def webhook(body: WebhookIn, user: AdminUser, context: Context) -> dict[str, Any]:
     """Votes from Label Studio: created, changed and deleted annotations, each taken in once."""
-    operations = await asyncio.to_thread(_operations, context, body)
-    outcomes = await asyncio.wrap_future(context.service.submit(operations)) if operations else []
+    entries = await asyncio.to_thread(_entries, context.service, body)
+    outcomes = await asyncio.wrap_future(context.service.submit(entries)) if entries else []
     return {
         "taken": sum(outcome.status != "refused" for outcome in outcomes),
         "refused": [outcome.reason for outcome in outcomes if outcome.status == "refused"],
     }
 
 
-def _operations(context: AppContext, body: WebhookIn) -> list[Operation]:
-    service = context.service
-    made: list[Operation] = []
+def _entries(service: Service, body: WebhookIn) -> list[Entry]:
+    made: list[Entry] = []
     for annotation in [*([body.annotation] if body.annotation else []), *(body.annotations or [])]:
         number = annotation.get("id")
         if not isinstance(number, int | str):
             continue
         who, base = annotator_of(annotation), f"ls-{str(number)[:24]}"
-        # Votes of this annotation so far: the log is the truth about which of them stands.
-        versions = service.store.keys_starting(who, base + "-")
+        versions = service.store.keys_starting(who, base + "-")  # standing votes of this annotation
         if body.action in ("ANNOTATION_UPDATED", "ANNOTATION_DELETED", "ANNOTATIONS_DELETED"):
             made += [service.undo(who, key, f"{key}-undo", origin="label-studio") for key in versions]
         label = choice_of(annotation)
@@ -137,7 +128,7 @@ def _operations(context: AppContext, body: WebhookIn) -> list[Operation]:
 
 
 def annotator_of(annotation: dict[str, Any]) -> str:
-    """A name for the log; the colon keeps it apart from our own accounts."""
+    """A name for the log; the colon distinguishes it from our own accounts."""
     who = annotation.get("completed_by", "unknown")
     if isinstance(who, dict):
         who = who.get("id", who.get("email", "unknown"))

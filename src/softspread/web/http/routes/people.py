@@ -2,27 +2,30 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Path, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Path, Request, Response
 
 from softspread.web.http import schemas
-from softspread.web.http.access import AdminUser, AppContext, Context, CurrentUser
-from softspread.web.http.routes import USUAL, problems
+from softspread.web.http.access import AdminUser, Context, CurrentUser
+from softspread.web.http.problems import USUAL, documented
 from softspread.web.log.accounts import Accounts
 
-router = APIRouter(prefix="/api/v1", tags=["people"], responses={**USUAL, **problems(404)})
+router = APIRouter(prefix="/api/v1", tags=["people"], responses={**USUAL, **documented(404)})
 SecretId = Annotated[str, Path(pattern=r"^[0-9a-f]{64}$")]
 
 
-def _accounts(context: AppContext) -> Accounts:
+async def accounts_or_404(context: Context) -> Accounts:
+    """Dependency: the accounts, if the server has any."""
     if context.accounts is None:
         raise HTTPException(404, "this server runs without accounts")
     return context.accounts
 
 
+TheAccounts = Annotated[Accounts, Depends(accounts_or_404)]
+
+
 @router.get("/people")
-def people(user: AdminUser, context: Context) -> schemas.PeopleOut:
-    """Accounts, invitations, own tokens and the last notes of the audit log."""
-    accounts = _accounts(context)
+def people(user: AdminUser, accounts: TheAccounts) -> schemas.PeopleOut:
+    """Accounts, invitations, own tokens and the last lines of the audit log."""
     return schemas.PeopleOut(
         accounts=accounts.all_accounts(),
         invitations=accounts.invitations(),
@@ -32,33 +35,36 @@ def people(user: AdminUser, context: Context) -> schemas.PeopleOut:
 
 
 @router.post("/invitations", status_code=201)
-def invite(body: schemas.InviteIn, request: Request, user: AdminUser, context: Context) -> schemas.InviteOut:
+def invite(
+    body: schemas.InviteIn, request: Request, user: AdminUser, context: Context, accounts: TheAccounts
+) -> schemas.InviteOut:
     """A link that opens one account, once."""
-    accounts = _accounts(context)
-    word = accounts.invite(body.role, user.name, body.note, body.hours * 3600)
+    secret = accounts.invite(body.role, user.name, body.note, body.hours * 3600)
     context.note(request, user.name, "invite", f"{body.role} {body.note}".strip())
-    link = f"{request.url.scheme}://{request.headers.get('host', '')}/invite/{word}"
+    link = f"{request.url.scheme}://{request.headers.get('host', '')}/invite/{secret}"
     return schemas.InviteOut(link=link, expires_at=context.service.clock() + body.hours * 3600)
 
 
 @router.delete("/invitations/{invitation}", status_code=204, response_class=Response)
-def withdraw(invitation: SecretId, request: Request, user: AdminUser, context: Context) -> None:
+def withdraw(
+    invitation: SecretId, request: Request, user: AdminUser, context: Context, accounts: TheAccounts
+) -> None:
     """Make an unused invitation useless."""
-    if not _accounts(context).withdraw(invitation):
+    if not accounts.withdraw(invitation=invitation):
         raise HTTPException(404, "there is no such unused invitation")
     context.note(request, user.name, "withdraw invitation")
 
 
-@router.patch("/accounts/{account}", status_code=204, response_class=Response, responses=problems(409))
+@router.patch("/accounts/{account}", status_code=204, response_class=Response, responses=documented(409))
 def set_active(
     account: Annotated[int, Path(ge=1, le=2**31 - 1)],
     body: schemas.ActiveIn,
     request: Request,
     user: AdminUser,
     context: Context,
+    accounts: TheAccounts,
 ) -> None:
     """Close an account or open it again; its votes stay."""
-    accounts = _accounts(context)
     if account == user.id and not body.active:
         raise HTTPException(409, "you cannot close your own account")
     if not accounts.set_active(account, body.active):
@@ -68,10 +74,9 @@ def set_active(
 
 @router.post("/tokens", status_code=201)
 def make_token(
-    body: schemas.TokenIn, request: Request, user: CurrentUser, context: Context
+    body: schemas.TokenIn, request: Request, user: CurrentUser, context: Context, accounts: TheAccounts
 ) -> schemas.TokenOut:
     """A token for programs; it may do what its owner may do."""
-    accounts = _accounts(context)
     if user.via == "token":
         raise HTTPException(403, "a token cannot make tokens; sign in")
     token = accounts.make_token(user, body.name)
@@ -80,8 +85,10 @@ def make_token(
 
 
 @router.delete("/tokens/{token}", status_code=204, response_class=Response)
-def revoke_token(token: SecretId, request: Request, user: CurrentUser, context: Context) -> None:
-    """End one of one's own tokens."""
-    if not _accounts(context).revoke_token(user, token):
+def revoke_token(
+    token: SecretId, request: Request, user: CurrentUser, context: Context, accounts: TheAccounts
+) -> None:
+    """End one of your own tokens."""
+    if not accounts.revoke_token(user, token):
         raise HTTPException(404, "there is no such token of yours")
     context.note(request, user.name, "revoke token")

@@ -14,7 +14,7 @@ from fastapi.responses import StreamingResponse
 from softspread.queries.registry import STRATEGIES
 from softspread.web.http import schemas
 from softspread.web.http.access import AdminUser, AppContext, Context
-from softspread.web.http.routes import USUAL, problems
+from softspread.web.http.problems import USUAL, documented
 from softspread.web.http.routes.voting import LARGEST_ROW, Row
 from softspread.web.project import exports
 from softspread.web.project.analyst import LEVEL
@@ -26,7 +26,7 @@ MOST_STREAMS = 200
 NO_CACHE = {"Cache-Control": "no-store"}
 
 
-@router.get("/soft-labels", responses=problems(404))
+@router.get("/soft-labels", responses=documented(404))
 def soft_labels(
     user: AdminUser,
     context: Context,
@@ -54,7 +54,7 @@ def soft_labels(
     )
 
 
-@router.get("/items/{row}/why", responses=problems(404))
+@router.get("/items/{row}/why", responses=documented(404))
 def why(
     row: Row, user: AdminUser, context: Context, top: Annotated[int, Query(ge=1, le=100)] = 10
 ) -> schemas.WhyOut:
@@ -64,7 +64,7 @@ def why(
         raise HTTPException(404, f"there is no item in row {row}")
     return schemas.WhyOut(
         label=schemas.SoftLabelOut(**service.soft_labels(np.array([row]))[0]),
-        card=schemas.CardOut(**service.cards([row])[0]),
+        card=service.cards([row])[0],
         votes=[schemas.ReasonOut(**reason) for reason in service.why(row, top)],
     )
 
@@ -78,7 +78,7 @@ def queries(
 ) -> schemas.ItemsOut:
     """Which items to vote on next; nobody is given them."""
     rows = context.service.queue.peek(count, strategy)
-    cards = [schemas.CardOut(**card) for card in context.service.cards([int(row) for row in rows])]
+    cards = context.service.cards(rows.tolist())
     return schemas.ItemsOut(total=len(cards), items=cards)
 
 
@@ -107,24 +107,23 @@ def map_values(user: AdminUser, context: Context) -> Response:
 @router.get(
     "/events", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}}
 )
-async def events(request: Request, user: AdminUser, context: Context) -> StreamingResponse:
+async def events(user: AdminUser, context: Context) -> StreamingResponse:
     """Server-sent events: the numbers on top of the dashboard, at most twice a second."""
-    if request.app.state.streams >= MOST_STREAMS:
+    if context.streams >= MOST_STREAMS:
         raise HTTPException(503, "too many dashboards are open", headers={"Retry-After": "10"})
-    stream = _stream(request, context)
-    return StreamingResponse(stream, media_type="text/event-stream", headers=NO_CACHE)
+    return StreamingResponse(_stream(context), media_type="text/event-stream", headers=NO_CACHE)
 
 
-async def _stream(request: Request, context: AppContext) -> AsyncIterator[str]:
+async def _stream(context: AppContext) -> AsyncIterator[str]:
     service, loop, changed = context.service, asyncio.get_running_loop(), asyncio.Event()
 
     def wake() -> None:
         loop.call_soon_threadsafe(changed.set)
 
     stop = service.listen(wake)
-    request.app.state.streams += 1
+    context.streams += 1
     try:
-        while not request.app.state.stopping:
+        while not context.stopping:
             data = {"version": service.version, "counts": service.counts(), "map": service.map is not None}
             yield f"event: counts\ndata: {json.dumps(data)}\n\n"
             await asyncio.sleep(SHORTEST_EVENT_PAUSE)
@@ -134,7 +133,7 @@ async def _stream(request: Request, context: AppContext) -> AsyncIterator[str]:
                 yield ": still here\n\n"
             changed.clear()
     finally:
-        request.app.state.streams -= 1
+        context.streams -= 1
         stop()
 
 

@@ -1,0 +1,71 @@
+"""When something is wrong: which answers are documented, and how errors become answers."""
+
+import logging
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.responses import JSONResponse, RedirectResponse
+from starlette.exceptions import HTTPException
+
+from softspread.errors import InputError, StoreError
+from softspread.web.http.rendering import message_page
+from softspread.web.http.schemas import Problem
+
+_WORDS = {
+    400: "not usable",
+    401: "not signed in",
+    403: "not allowed, or the request was forged",
+    404: "not found",
+    409: "not possible in this state",
+    413: "too large",
+    422: "not as described",
+    429: "too fast",
+    503: "the database does not answer; try again",
+}
+logger = logging.getLogger(__name__)
+
+
+def documented(*codes: int) -> dict[int | str, dict[str, Any]]:
+    """What the API's document says about these status codes."""
+    return {code: {"model": Problem, "description": _WORDS[code]} for code in codes}
+
+
+USUAL = documented(400, 401, 403, 413, 422, 429, 503)
+
+
+class PageProblem(HTTPException):
+    """A page cannot be shown: another one, with a heading and a sentence, is shown instead."""
+
+    def __init__(self, status: int, heading: str, text: str) -> None:
+        super().__init__(status, text)
+        self.heading = heading
+
+
+class Redirect(HTTPException):
+    """Go to another page instead."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(303, headers={"Location": path})
+
+
+async def answer_problem(request: Request, error: Exception) -> Response:
+    """The answer to a request that failed: a page for people, JSON for programs."""
+    if isinstance(error, Redirect):
+        return RedirectResponse((error.headers or {})["Location"], error.status_code)
+    status, detail, headers, heading = 400, str(error), None, "That did not work"
+    if isinstance(error, HTTPException):
+        status, detail, headers = error.status_code, error.detail, error.headers
+    elif isinstance(error, StoreError):
+        logger.warning("%s", error)
+        status, headers, heading = 503, {"Retry-After": "2"}, "Try again in a moment"
+    if isinstance(error, PageProblem) or _wants_page(request):
+        shown = "The database does not answer right now." if status == 503 else str(detail)
+        return message_page(request, status, getattr(error, "heading", heading), shown)
+    return JSONResponse({"detail": detail}, status, headers)
+
+
+def _wants_page(request: Request) -> bool:
+    return not request.url.path.startswith("/api/") and "text/html" in request.headers.get("accept", "")
+
+
+HANDLED = (InputError, StoreError, HTTPException)
