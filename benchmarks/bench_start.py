@@ -45,7 +45,7 @@ def run(settings: Settings, folder: Path, report: Report) -> None:
     if find_spec("softspread.cli") is None:
         say("  softspread --help skipped: there is no command line yet")
     else:
-        command = [sys.executable, "-c", "from softspread.cli import main; main()", "--help"]
+        command = [sys.executable, "-c", "from softspread.cli.app import main; main()", "--help"]
         record = _measure("softspread --help", command, settings.start_repeats, report)
         rows.append((record["what"], "-", seconds(record["seconds"]), seconds(record["cpu_seconds"])))
     say("\nStart (median of fresh processes; the first run, which may compile, is not counted)")

@@ -9,6 +9,8 @@ import pytest
 from softspread import affinity_graph
 from softspread.errors import SoftspreadWarning
 
+pytest_plugins = ("small_models",)
+
 
 def pytest_configure(config):
     """Register what the configuration file does not."""

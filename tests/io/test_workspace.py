@@ -104,7 +104,7 @@ def test_settings_are_read_and_written_once(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [("alpha =", "not valid TOML"), ("[a]\nb = 1", "a must be a text")]
+    ("content", "message"), [("alpha =", "not valid TOML"), ("[a]\nb = [1]", "b must be a text")]
 )
 def test_bad_settings_are_refused(tmp_path, content, message):
     """The message names the file."""

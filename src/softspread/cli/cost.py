@@ -1,63 +1,76 @@
-"""What a run will take, from a few constants that were measured on two cores: within a factor of two, not
-more.
+"""What `spread` will take, from constants measured on two cores: within a factor of two, not better.
 
-    seconds = start + reading + neighbours + choice of alpha + scales and solve + intervals and writing
-    bytes   = the libraries + X + the larger of (neighbours, graph) and (graph, masses, answers)
-
-The constants hold for one machine, 20 dimensions and 10 classes being typical. How far votes travel is not
-known before they are read: the cost of the last fit is that of alpha = 0.95; at 0.9 it is a third, at 0.99
-three times as much.
+seconds = start + reading + neighbours + choice of alpha + scales and solve + intervals and writing
+bytes   = the libraries + X + the larger of (neighbours, graph) and (graph, masses, answers)
 """
 
 import math
 import os
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from softspread.cli.options import FitOptions, GraphOptions, ItemOptions, VoteOptions
-from softspread.cli.runs import Run, needed
+from softspread.cli.runner import Run
 from softspread.graph.neighbors import EXACT_ITEMS, EXACT_WORK, TREE_DIMENSIONS
-from softspread.io.embeddings import look_at_embeddings
-from softspread.io.votes import VoteReading, read_votes
 
-START_SECONDS = 2.5  # loading libraries and compiled code
-MEASURED_THREADS, GAIN = (
-    2,
-    1.8,
-)  # the constants below are processor seconds; two threads divide them by so much
-TREE_SECONDS, TREE_POWER = 5e-6, 1.35  # per item ** power, at 20 dimensions
-BRUTE_SECONDS = 1e-10  # per pair and dimension
-FAISS_SECONDS = 8e-5  # per item, at 20 dimensions
-USUAL_DIMENSIONS = 20
-AFFINITY_SECONDS = 2e-7  # per item and neighbour: weights, symmetry, degrees
-SCALE_SECONDS, SCALE_LIMIT = (
-    2.6e-4,
-    5e-4,
-)  # per voted item at alpha 0.9, among 10,000 items and among very many
-SCALE_ITEMS, SCALE_POWER = 10_000, 0.3  # how the first grows into the second
-FAR_FIT = 2.5  # a fit at alpha 0.95, in fits at 0.9
-TUNE_SECONDS = 1.7e-5  # per item and class: the solves of all settings tried
-TUNE_VOTE_SECONDS = 1e-3  # per voted item: their scales
-ANNOTATOR_FITS = 2.0  # telling annotators apart takes so many times the choice of alpha and the fit
-ANSWER_SECONDS = 6e-7  # per item and class: soft labels, intervals, the file
-READ_SECONDS = 2e-9  # per byte of embeddings
-VOTE_SECONDS = 8e-6  # per vote
-LIBRARY_BYTES = 340e6
-NEIGHBOR_BYTES = 60  # per item and neighbour while the graph is made symmetric
-EDGE_BYTES = (
-    12 * 1.35
-)  # per item and neighbour of the finished graph: about a third of neighbours are not mutual
-MASS_ARRAYS = 10  # arrays of items by classes that are alive at once
-VOTE_BYTES = 800  # per vote, as Python values while a file is read
-X_COPIES = 3  # of the embeddings while neighbours are searched
-SEVERAL_ANNOTATORS = 3  # from here on they are told apart ...
-ENOUGH_VOTES = 100  # ... if there are so many votes
+
+@dataclass(frozen=True, slots=True)
+class CostModel:
+    """Processor seconds and bytes of each step.
+
+    All are fits to timed runs of `spread` on synthetic clusters with 1e4 to 1e6 items, 20 dimensions and 10
+    classes, on one machine with two cores. How far votes travel is not known before they are read: a fit
+    with chosen alpha is priced at alpha = 0.95; at 0.9 it is a third, at 0.99 three times as much.
+    """
+
+    start_seconds: float = 2.5  # loading libraries and compiled code
+    measured_threads: int = 2
+    gain: float = 1.8  # what that many threads divide the seconds of graph and spreading by
+    tree_seconds: float = 5e-6  # per item ** tree_power, at usual_dimensions: a k-d tree is superlinear
+    tree_power: float = 1.35
+    brute_seconds: float = 1e-10  # per pair of items and dimension
+    faiss_seconds: float = 8e-5  # per item, at usual_dimensions
+    usual_dimensions: int = 20
+    affinity_seconds: float = 2e-7  # per item and neighbour: weights, symmetry, degrees
+    scale_seconds: float = 2.6e-4  # per voted item at alpha 0.9 among scale_items ...
+    scale_items: int = 10_000
+    scale_power: float = (
+        0.3  # ... growing with this power of the number of items, as caches no longer hold them
+    )
+    scale_limit: float = 5e-4  # ... up to this: profiles are local
+    chosen_fit: float = 2.5  # a fit at alpha 0.95, in fits at 0.9
+    tune_seconds: float = 1.7e-5  # per item and class: the solves of all settings tried
+    tune_vote_seconds: float = 1e-3  # per voted item: their scales
+    annotator_fits: float = 2.0  # weighting annotators repeats the choice of alpha and the fit this often
+    several_annotators: int = 3  # annotators are weighted from here on ...
+    enough_votes: int = 100  # ... and with this many votes, as the estimator's "auto" does
+    answer_seconds: float = 6e-7  # per item and class: soft labels, intervals, the file
+    read_seconds: float = 2e-9  # per byte of embeddings
+    vote_seconds: float = 8e-6  # per vote
+    library_bytes: float = 340e6
+    neighbor_bytes: float = 60  # per item and neighbour while the graph is made symmetric
+    edge_bytes: float = 12 * 1.35  # per item and neighbour: about a third of neighbours are not mutual
+    mass_arrays: int = 10  # arrays of items by classes that are alive at once
+    vote_bytes: float = 800  # per vote, as Python values while a file is read
+    x_copies: int = 3  # of the embeddings while neighbours are searched
+
+    def search_seconds(self, n: int, d: int, index: str) -> float:
+        """Processor seconds of the neighbour search."""
+        if index == "auto":
+            affordable = d <= TREE_DIMENSIONS or n * n * d <= EXACT_WORK
+            index = "exact" if n <= EXACT_ITEMS and affordable else "faiss"
+        if index == "exact":
+            index = "tree" if d <= TREE_DIMENSIONS else "brute"
+        if index == "tree":
+            return float(self.tree_seconds * n**self.tree_power * d / self.usual_dimensions)
+        if index == "brute":
+            return self.brute_seconds * n * n * d
+        return self.faiss_seconds * n * d / self.usual_dimensions
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What is expected."""
+    """What a run is expected to take."""
 
     n_items: int
     n_dimensions: int
@@ -84,7 +97,8 @@ def estimate_cost(
     tunes: bool = True,
     n_annotators: int = 0,
     index: str = "auto",
-    threads: int = MEASURED_THREADS,
+    threads: int = 2,
+    model: CostModel | None = None,
 ) -> Cost:
     """Expected time and memory of `spread`.
 
@@ -95,60 +109,43 @@ def estimate_cost(
     >>> small.total_seconds < large.total_seconds, small.peak_bytes < large.peak_bytes
     (True, True)
     """
-    speed = 1 / (1 + (GAIN - 1) * (threads - 1) / (MEASURED_THREADS - 1))
+    m = model or CostModel()
+    speed = 1 / (1 + (m.gain - 1) * (threads - 1) / (m.measured_threads - 1))
     n_voted = n_items * -math.expm1(n_votes * math.log1p(-1 / max(2, n_items)))
-    scale = min(SCALE_LIMIT, SCALE_SECONDS * (n_items / SCALE_ITEMS) ** SCALE_POWER)
-    fit = scale * n_voted * (FAR_FIT if tunes else 1.0)
-    tuning = (TUNE_SECONDS * n_items * n_classes + TUNE_VOTE_SECONDS * n_voted) if tunes else 0.0
-    rates = n_annotators >= SEVERAL_ANNOTATORS and n_votes >= ENOUGH_VOTES
-    search = _search_seconds(n_items, n_dimensions, index) + AFFINITY_SECONDS * n_items * n_neighbors
-    seconds = {
-        "start": START_SECONDS,
-        "reading": READ_SECONDS * n_items * n_dimensions * itemsize + VOTE_SECONDS * n_votes,
-        "graph": search * speed,
-        "spreading": (fit + tuning) * (1 + ANNOTATOR_FITS * rates) * speed,
-        "answer": ANSWER_SECONDS * n_items * n_classes,
-    }
+    scale = min(m.scale_limit, m.scale_seconds * (n_items / m.scale_items) ** m.scale_power)
+    fit = scale * n_voted * (m.chosen_fit if tunes else 1.0)
+    tuning = (m.tune_seconds * n_items * n_classes + m.tune_vote_seconds * n_voted) if tunes else 0.0
+    rates = n_annotators >= m.several_annotators and n_votes >= m.enough_votes
+    search = m.search_seconds(n_items, n_dimensions, index) + m.affinity_seconds * n_items * n_neighbors
     X_bytes = n_items * n_dimensions * itemsize
-    graph_bytes = n_items * n_neighbors * NEIGHBOR_BYTES + X_COPIES * X_bytes
-    answer_bytes = n_items * n_neighbors * EDGE_BYTES + MASS_ARRAYS * 8 * n_items * n_classes + X_bytes
-    peak = LIBRARY_BYTES + max(graph_bytes, answer_bytes) + VOTE_BYTES * n_votes
+    seconds = {
+        "start": m.start_seconds,
+        "reading": m.read_seconds * X_bytes + m.vote_seconds * n_votes,
+        "graph": search * speed,
+        "spreading": (fit + tuning) * (1 + m.annotator_fits * rates) * speed,
+        "answer": m.answer_seconds * n_items * n_classes,
+    }
+    graph_bytes = n_items * n_neighbors * m.neighbor_bytes + m.x_copies * X_bytes
+    answer_bytes = n_items * n_neighbors * m.edge_bytes + m.mass_arrays * 8 * n_items * n_classes + X_bytes
+    peak = m.library_bytes + max(graph_bytes, answer_bytes) + m.vote_bytes * n_votes
     return Cost(n_items, n_dimensions, n_votes, n_classes, n_annotators, seconds, peak)
 
 
-def _search_seconds(n: int, d: int, index: str) -> float:
-    if index == "auto":
-        affordable = d <= TREE_DIMENSIONS or n * n * d <= EXACT_WORK
-        index = "exact" if n <= EXACT_ITEMS and affordable else "faiss"
-    if index == "exact":
-        index = "tree" if d <= TREE_DIMENSIONS else "brute"
-    if index == "tree":
-        return float(TREE_SECONDS * n**TREE_POWER * d / USUAL_DIMENSIONS)
-    if index == "brute":
-        return BRUTE_SECONDS * n * n * d
-    return FAISS_SECONDS * n * d / USUAL_DIMENSIONS
-
-
-def tell_cost(run: Run, items: ItemOptions, votes: VoteOptions, graph: GraphOptions, fit: FitOptions) -> None:
-    """Look at the files, not at the numbers in them, and say what the run would take."""
+def show_cost(run: Run, items: ItemOptions, votes: VoteOptions, graph: GraphOptions, fit: FitOptions) -> None:
+    """Look at the shape of the files, not at the numbers in them, and say what the run would take."""
     from softspread._common.threads import count_threads
-    from softspread.cli.jobs import auto_or_number
+    from softspread.io.embeddings import look_at_embeddings
     from softspread.io.matching import read_classes
+    from softspread.io.votes import read_votes
 
-    shape = look_at_embeddings(needed(items.embeddings, "--embeddings"), items.vector_column)
-    path: Path = needed(votes.votes, "--votes")
-    reading = VoteReading(
-        votes.votes_format, votes.item_column, votes.label_column, votes.annotator_column, votes.multi_choice
-    )
+    shape = look_at_embeddings(items.file(), items.vector_column)
     with run.stage("votes") as tell:
-        file = read_votes(path, reading)
+        file = read_votes(votes.file(), votes.reading())
         tell(f"{len(file):,}")
-    classes = read_classes(votes.classes) or sorted({str(label) for label in file.labels.tolist()})
-    named = (
-        set() if file.annotators is None else {name for name in file.annotators.tolist() if name is not None}
-    )
-    k = auto_or_number("n-neighbors", graph.n_neighbors, int)
-    tunes = "auto" in (fit.alpha, graph.n_neighbors, fit.strength)
+    classes = read_classes(votes.classes) or {str(label) for label in file.labels.tolist()}
+    names = [] if file.annotators is None or fit.annotator_model == "none" else file.annotators.tolist()
+    parameters = graph.parameters() | fit.parameters()
+    k = parameters["n_neighbors"]
     cost = estimate_cost(
         shape.n_items,
         shape.n_dimensions,
@@ -156,25 +153,20 @@ def tell_cost(run: Run, items: ItemOptions, votes: VoteOptions, graph: GraphOpti
         len(classes),
         n_neighbors=40 if k == "auto" else k,
         itemsize=shape.itemsize,
-        tunes=tunes,
-        n_annotators=0 if fit.annotator_model == "none" else len(named),
+        tunes="auto" in (parameters["alpha"], k, parameters["prior_strength"]),
+        n_annotators=len({name for name in names if name is not None}),
         index=graph.index,
         threads=count_threads(graph.threads),
     )
-    document = {
-        "command": "spread",
+    document = asdict(cost) | {
         "dry_run": True,
-        "n_items": cost.n_items,
-        "n_dimensions": cost.n_dimensions,
-        "n_votes": cost.n_votes,
-        "n_classes": cost.n_classes,
-        "n_annotators": cost.n_annotators,
         "expected_seconds": cost.total_seconds,
         "seconds_by_step": cost.seconds,
         "expected_memory_bytes": round(cost.peak_bytes),
         "free_memory_bytes": free_memory(),
     }
-    run.answer(document, lambda console: _show_cost(console, cost))
+    del document["seconds"], document["peak_bytes"]
+    run.answer(document, lambda console: _show(console, cost))
 
 
 def free_memory() -> int | None:
@@ -185,7 +177,7 @@ def free_memory() -> int | None:
         return None
 
 
-def _show_cost(console: Any, cost: Cost) -> None:
+def _show(console: Any, cost: Cost) -> None:
     console.print(
         f"[bold]{cost.n_items:,} items[/] in {cost.n_dimensions} dimensions, {cost.n_votes:,} votes for "
         f"{cost.n_classes} classes"

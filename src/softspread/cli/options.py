@@ -1,30 +1,37 @@
-"""Options that several commands share, so that the same thing has the same name everywhere.
+"""Options that several commands share, each defined once, so that it has the same name and help everywhere.
 
-A group is a dataclass whose fields are options; `softspread.cli.runs.command` spreads it over a command's
-signature.
+A group is a dataclass whose fields are options; `softspread.cli.runner.command` spreads it over a command's
+signature. Groups also check what can be checked before the numerical libraries are loaded.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from softspread.errors import InputError
 from softspread.intervals.registry import INTERVALS
 
-USUAL_STRENGTH = "1e-4"  # breaks ties
+if TYPE_CHECKING:
+    from softspread.io.votes import VoteReading
+
+WEAK_PRIOR = "1e-4"  # a prior of this strength only breaks ties
 
 
 @dataclass(frozen=True, slots=True)
 class CommonOptions:
-    """Of every command."""
+    """The options of every command."""
 
+    workspace: Annotated[
+        Path | None,
+        typer.Option("--workspace", "-w", help="Folder that keeps options and results for later runs."),
+    ] = None
     seed: Annotated[int, typer.Option(min=0, help="Fixes every random choice.")] = 0
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of the table.")] = (
-        False
-    )
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress and no table; errors still show.")
+        bool, typer.Option("--quiet", "-q", help="Print no progress and no text; errors still show.")
     ] = False
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
 
@@ -44,10 +51,15 @@ class ItemOptions:
         str | None,
         typer.Option(help="Column (or .npz array) with the vectors, or a pattern such as 'emb_*'."),
     ] = None
-    workspace: Annotated[
-        Path | None,
-        typer.Option("--workspace", "-w", help="Folder that keeps options, graph and fit for later runs."),
-    ] = None
+
+    def file(self) -> Path:
+        """The file of embeddings; a missing option, file or ending is refused."""
+        from softspread.io.tables import EMBEDDING_ENDINGS, check_source
+
+        return check_source(needed(self.embeddings, "--embeddings"), EMBEDDING_ENDINGS, "embeddings")
+
+
+ThreadsOption = Annotated[int | None, typer.Option(min=1, help="How many to use; default: all cores.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +73,17 @@ class GraphOptions:
     index: Annotated[str, typer.Option(help="Search: auto, exact, tree, brute, faiss or pynndescent.")] = (
         "auto"
     )
-    threads: Annotated[int | None, typer.Option(min=1, help="How many to use; all cores unless given.")] = (
-        None
-    )
+    threads: ThreadsOption = None
+
+    def parameters(self) -> dict[str, Any]:
+        """The estimator's parameters."""
+        width = self.bandwidth
+        return {
+            "n_neighbors": auto_or_number("n-neighbors", self.n_neighbors, int),
+            "bandwidth": width if width in ("kth", "mean") else number("bandwidth", width, float),
+            "index": self.index,
+            "n_jobs": self.threads,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +113,26 @@ class VoteOptions:
         bool, typer.Option("--skip-unknown", help="Leave out votes on unknown items or classes.")
     ] = False
 
+    def file(self) -> Path:
+        """The file of votes; a missing option, file or ending is refused."""
+        from softspread.io.tables import VOTE_ENDINGS, check_source
+
+        return check_source(needed(self.votes, "--votes"), VOTE_ENDINGS, "votes")
+
+    def reading(self) -> "VoteReading":
+        """How the file is read."""
+        from softspread.io.votes import VoteReading
+
+        return VoteReading(
+            self.votes_format, self.item_column, self.label_column, self.annotator_column, self.multi_choice
+        )
+
 
 PriorOption = Annotated[
     Path | None,
     typer.Option(
-        help="Predictions to start from: .npy (items x classes), a soft-label file, or 'votes': a classifier "
-        "of them."
+        help="Predictions to start from: .npy (items x classes), a soft-label file, or 'votes' for those of "
+        "a classifier trained on the votes."
     ),
 ]
 
@@ -119,17 +153,55 @@ class FitOptions:
     ] = None
     annotator_model: Annotated[str, typer.Option(help="auto, none, consistency or confusion.")] = "auto"
 
-    @property
-    def strength(self) -> str:
-        """The prior's strength as given, else what is usual with and without a prior."""
-        if self.prior_strength is not None:
-            return self.prior_strength
-        return USUAL_STRENGTH if self.prior is None else "auto"
+    def parameters(self) -> dict[str, Any]:
+        """The estimator's parameters, without the prior itself."""
+        usual = WEAK_PRIOR if self.prior is None else "auto"
+        return {
+            "alpha": auto_or_number("alpha", self.alpha, float),
+            "prior_strength": auto_or_number("prior-strength", self.prior_strength or usual, float),
+            "annotator_model": self.annotator_model,
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class IntervalOptions:
-    """How uncertainty is told."""
+    """How uncertainty is reported."""
 
     interval: Annotated[str, typer.Option(help=f"{', '.join(INTERVALS.names())}.")] = "wilson"
     confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.9
+
+
+FormatOption = Annotated[
+    str,
+    typer.Option("--format", help="auto, parquet, csv, tsv, jsonl, weighted, huggingface or labelstudio."),
+]
+SOFT_LABELS_OUT = typer.Option(
+    "--out", "-o", help="Where to: .parquet, .csv, .tsv, .jsonl, .json, or a folder's name."
+)
+
+
+def check_files(*groups: ItemOptions | VoteOptions) -> None:
+    """Refuse missing options, files and endings, in the order of the groups."""
+    for group in groups:
+        group.file()
+
+
+def needed(value: Path | None, option: str) -> Path:
+    """The value of an option that may also come from a workspace, but must come."""
+    if value is None:
+        raise InputError(f"{option} is missing; give it, or set it in the softspread.toml of a --workspace.")
+    return value
+
+
+def auto_or_number(name: str, text: str, kind: Callable[[str], Any]) -> Any:
+    """The word auto, or a number."""
+    return text if text == "auto" else number(name, text, kind, "'auto' or ")
+
+
+def number(name: str, text: str, kind: Callable[[str], Any], otherwise: str = "") -> Any:
+    """A number that was typed."""
+    try:
+        return kind(text)
+    except ValueError as error:
+        what = "a whole number" if kind is int else "a number"
+        raise InputError(f"--{name} must be {otherwise}{what}, got {text!r}.") from error

@@ -8,6 +8,7 @@ space's graph
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ import pandas as pd
 
 from softspread._common import validation
 from softspread._common.types import AnyArray, FloatArray
+from softspread.embedding.embed import EncodedItems
+from softspread.embedding.items import TABLE_ENDINGS, read_table
 from softspread.embedding.result import Embedding
 from softspread.errors import InputError
 from softspread.tuning.candidates import DEFAULT_NEIGHBORS
@@ -85,6 +88,36 @@ def compare_spaces(
     table = table.sort_values(by, ascending=ascending, kind="stable").reset_index(drop=True)
     table["best"] = np.arange(len(table)) == 0
     return table
+
+
+def known_classes(text: str, encoded: EncodedItems) -> AnyArray:
+    """Known classes of encoded items: those of ``text``, which is "folder", a column or the path of a table.
+
+    Returns
+    -------
+    classes : (m,) of the items that were read; None or NaN where a table does not name an item
+    """
+    if text == "folder":
+        names = [str(item) for item in encoded.ids]
+        if not all("/" in name for name in names):
+            raise InputError(
+                "--classes folder needs images in one folder per class; some lie outside of any."
+            )
+        return np.array([name.rsplit("/", 1)[0] for name in names], dtype=object)
+    table = encoded.items.table
+    if table is not None and text in table.columns:
+        return np.asarray(table[text].to_numpy()[encoded.kept])
+    path = Path(text)
+    if path.suffix not in TABLE_ENDINGS or not path.is_file():
+        has = [] if table is None else list(table.columns)
+        raise InputError(f"--classes is 'folder', a column of the table {has} or a table file, got {text!r}.")
+    frame = read_table(path)
+    if not {"item", "label"} <= set(frame.columns):
+        raise InputError(f"{path} needs the columns item and label, it has {list(frame.columns)}.")
+    found = pd.Series(frame["label"].to_numpy(), index=frame["item"])
+    if found.index.has_duplicates:
+        raise InputError(f"{path} names a class twice for item {found.index[found.index.duplicated()][0]!r}.")
+    return np.asarray(found.reindex(encoded.ids).to_numpy())
 
 
 def _aligned(spaces: Mapping[str, Any], item_ids: Any) -> tuple[dict[str, AnyArray], AnyArray | None]:

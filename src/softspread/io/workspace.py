@@ -38,6 +38,10 @@ TEMPLATE = """\
 # n-neighbors = 20
 # classes = "cat,dog"
 # seed = 0
+
+# A table holds options of one command only, such as where it writes.
+# [query]
+# out = "next.csv"
 """
 
 Loaded = TypeVar("Loaded")
@@ -61,6 +65,11 @@ class Workspace:
     options: Mapping[str, Any] = field(default_factory=dict)
     reused: list[str] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
+
+    def tables(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """The settings for all commands, under "", then those of each command that has a table."""
+        yield "", {name: value for name, value in self.options.items() if not isinstance(value, Mapping)}
+        yield from ((name, table) for name, table in self.options.items() if isinstance(table, Mapping))
 
     def entry(self, kind: str, key: str) -> Path:
         """Where an entry stands."""
@@ -185,7 +194,8 @@ def read_settings(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is not valid TOML ({error}).") from error
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}.") from error
-    for name, value in found.items():
-        if not isinstance(value, str | int | float | bool):
+    tables = [found, *(table for table in found.values() if isinstance(table, dict))]
+    for name, value in (entry for table in tables for entry in table.items()):
+        if not isinstance(value, str | int | float | bool) and value not in tables:
             raise InputError(f"{path}: {name} must be a text, a number or true/false, got {value!r}.")
     return found

@@ -1,6 +1,5 @@
-"""The command as a user runs it: files, tables, messages, exit codes."""
+"""``softspread embed`` as a user runs it: files, tables, messages, exit codes."""
 
-import functools
 import json
 import subprocess
 import sys
@@ -8,40 +7,18 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from softspread.embedding.command import add_commands
+import command_line
 from softspread.embedding.result import Embedding
-from softspread.errors import SoftspreadError, SoftspreadWarning
 
 pytest.importorskip("PIL", reason="needs Pillow")
-
-
-def guard(command):
-    """Messages and exit code 2, as the command line of the package does."""
-
-    @functools.wraps(command)
-    def guarded(*args, **options):
-        try:
-            command(*args, **options)
-        except SoftspreadError as error:
-            if options.get("debug"):
-                raise
-            typer.echo(f"softspread: {error}", err=True)
-            raise typer.Exit(2) from None
-
-    return guarded
 
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     """Run the command in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
-    app.callback()(lambda: None)
-    add_commands(app, guard)
-    return lambda *arguments: CliRunner().invoke(app, ["embed", *map(str, arguments)])
+    return lambda *arguments: command_line.run("embed", *arguments)
 
 
 def test_a_folder_becomes_a_file(run, picture_folder, tmp_path):
@@ -116,24 +93,15 @@ def test_spaces_are_compared_by_a_table(run, picture_folder, tmp_path):
     frame.to_csv("classes.csv", index=False)
     pd.concat([frame] * 4).to_csv("votes.csv", index=False)
     spaces = ("--encoder", "pixels:4,pixels:8", "--reduce", "pca,none", "--dim", "2,3")
-    with pytest.warns(SoftspreadWarning, match="only 20 items"):
-        done = run(
-            picture_folder,
-            "--check",
-            "--votes",
-            "votes.csv",
-            "--classes",
-            "folder",
-            *spaces,
-            "-o",
-            "table.csv",
-        )
+    options = ("--check", "--votes", "votes.csv", "--classes", "folder", "-o", "table.csv")
+    done = run(picture_folder, *options, *spaces)
     assert done.exit_code == 0, done.output
     table = pd.read_csv(tmp_path / "table.csv")
     assert len(table) == 6
     assert set(table["space"]) >= {"pixels:4", "pixels:8 + pca 3"}
     assert table["held_out_brier"].is_monotonic_increasing
     assert "held-out Brier" in done.stdout
+    assert "only 20 items" in done.stderr
     rows = json.loads(
         run(picture_folder, "--check", "--classes", "classes.csv", *spaces, "--json", "-q").stdout
     )
@@ -214,6 +182,6 @@ def test_a_model_that_is_missing_says_how_to_get_it(run, picture_folder, tmp_pat
 def test_the_module_loads_nothing_heavy():
     """--help answers at once."""
     heavy = ("numpy", "pandas", "sklearn", "torch", "PIL", "pyarrow", "scipy")
-    code = f"import sys, softspread.embedding.command; print([m for m in {heavy} if m in sys.modules])"
+    code = f"import sys, softspread.cli.commands.embed; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

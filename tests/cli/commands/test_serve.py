@@ -1,6 +1,5 @@
 """``softspread serve`` as typed: what it reads, what it refuses, and a server that really answers."""
 
-import functools
 import re
 import signal
 import subprocess
@@ -11,41 +10,23 @@ import urllib.request
 
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from softspread.errors import SoftspreadError
-from softspread.web.command import Wishes, add_commands, open_service
-from web.conftest import CLASSES, three_clusters
-from web.project.test_items import png
+import command_line
+from softspread.cli.commands.serve import open_service
+from softspread.cli.options import CommonOptions, ItemOptions
+from softspread.cli.runner import Run
 
+pytest.importorskip("fastapi", reason="needs the extra web")
+Image = pytest.importorskip("PIL.Image", reason="needs Pillow")
 
-def guard(command):
-    """A plain one: the message and exit code 2."""
-
-    @functools.wraps(command)
-    def guarded(*args, **options):
-        try:
-            command(*args, **options)
-        except SoftspreadError as error:
-            typer.echo(f"refused: {error}")
-            raise typer.Exit(2) from None
-
-    return guarded
+CLASSES = ("ant", "bee", "cat")
 
 
 @pytest.fixture
 def typed(tmp_path, monkeypatch):
     """Run serve with arguments in an empty folder; what it printed."""
     monkeypatch.chdir(tmp_path)
-    app = typer.Typer()
-    app.callback()(lambda: None)
-    add_commands(app, guard)
-
-    def run(*arguments):
-        return CliRunner().invoke(app, ["serve", *map(str, arguments)])
-
-    return run
+    return lambda *arguments: command_line.run("serve", *arguments)
 
 
 def make_files(folder):
@@ -53,33 +34,24 @@ def make_files(folder):
     (folder / "photos").mkdir()
     names = [f"{number:02d}.png" for number in range(12)]
     for name in names:
-        (folder / "photos" / name).write_bytes(png())
-    np.savez(folder / "X.npz", X=three_clusters(12)[0], ids=np.array(names))
+        Image.new("RGB", (20, 20), "red").save(folder / "photos" / name)
+    X = 6.0 * np.eye(3)[np.arange(12) % 3] + np.random.default_rng(0).normal(size=(12, 3))
+    np.savez(folder / "X.npz", X=X, ids=np.array(names))
     (folder / "gold.csv").write_text("item,label\n00.png,ant\n")
     (folder / "votes.csv").write_text("item,label,annotator\n01.png,bee,zoe\n02.png,cat,\n")
-
-
-def wishes(folder, **changes):
-    settings = {"data_dir": folder / "data", "auth": False, "n_neighbors": 3}
-    given = {
-        "items": folder / "photos",
-        "embeddings": folder / "X.npz",
-        "ids": None,
-        "classes": ",".join(CLASSES),
-    }
-    return Wishes(
-        **(
-            given
-            | {"votes": None, "gold": folder / "gold.csv", "demo": False, "settings": settings}
-            | changes
-        )
-    )
 
 
 def test_files_become_a_project(tmp_path):
     """Items by id, classes in order, gold answers, a title from the folder."""
     make_files(tmp_path)
-    service = open_service(wishes(tmp_path))
+    service = open_service(
+        Run("serve", CommonOptions(quiet=True)),
+        ItemOptions(embeddings=tmp_path / "X.npz"),
+        ",".join(CLASSES),
+        tmp_path / "photos",
+        tmp_path / "gold.csv",
+        {"data_dir": tmp_path / "data", "auth": False, "n_neighbors": 3},
+    )
     assert service.items.ids[:2].tolist() == ["00.png", "01.png"]
     assert service.classes == list(CLASSES)
     assert service.gold == {0: 0}
@@ -126,10 +98,6 @@ def test_help_shows_an_example(typed):
 def test_a_real_server_prints_its_links_and_stops_cleanly(tmp_path):
     """First admin's link, votes taken in once, pages that answer, the log kept."""
     make_files(tmp_path)
-    code = (
-        "import typer, sys\nfrom softspread.web.command import add_commands\n"
-        "app = typer.Typer()\napp.callback()(lambda: None)\nadd_commands(app, lambda command: command)\napp()"
-    )
     arguments = [
         "serve",
         "--items",
@@ -144,7 +112,7 @@ def test_a_real_server_prints_its_links_and_stops_cleanly(tmp_path):
     arguments += ["--n-neighbors", "3", "--votes", "votes.csv"]
     for taken in ("2 votes taken in", "are in already"):
         process = subprocess.Popen(
-            [sys.executable, "-c", code, *arguments], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", "softspread", *arguments], cwd=tmp_path, stdout=subprocess.PIPE, text=True
         )
         text = ""
         while "Stop with Ctrl-C" not in text:

@@ -1,4 +1,4 @@
-"""The report of `spread --report`."""
+"""The page of ``softspread spread --report``."""
 
 import shlex
 import sys
@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from softspread._common.atomic import write_text
-from softspread.cli.jobs import Job, describe_graph
-from softspread.cli.runs import Run
+from softspread.cli.fitting import Fit, describe_graph
+from softspread.cli.runner import Run
 from softspread.errors import SoftspreadError
 from softspread.intervals.uncertainty import split_uncertainty_of
 from softspread.report.pictures import Thumbnails
@@ -18,15 +18,15 @@ SHOWN_CLASSES = 20
 
 
 def write_report(
-    run: Run, job: Job, labels: SoftLabels, facts: dict[str, Any], path: Path, images: Path | None
+    run: Run, fit: Fit, labels: SoftLabels, facts: dict[str, Any], path: Path, images: Path | None
 ) -> None:
     """Gather what the page tells and write it."""
     pictures = None if images is None else Thumbnails(images)
-    est = job.est
+    est = fit.est
     quality, annotators = None, None
     with run.stage("quality"):
         try:
-            quality = est.quality(random_state=run.common.seed)
+            quality = est.quality(random_state=run.seed)
         except SoftspreadError as error:  # the labels stand without it
             run.warn(f"quality could not be estimated: {error}")
     if est.votes_.annotators is not None:
@@ -41,7 +41,7 @@ def write_report(
                 word: int((verdict == word).sum()) for word in ("clear", "ambiguous", "not enough votes")
             },
             features=est.graph_.features,
-            inputs=_inputs(job, facts),
+            inputs=_inputs(fit, facts),
             settings=_settings(facts),
             command=shlex.join(["softspread", *sys.argv[1:]]),
             confidence_level=facts["parameters"]["confidence_level"],
@@ -53,27 +53,27 @@ def write_report(
             thumbnail=None
             if pictures is None
             else lambda row: pictures(labels.ids[row : row + 1].tolist()[0]),
-            seed=run.common.seed,
+            seed=run.seed,
         )
         write_text(path, run_page(content))
         tell(str(path))
 
 
-def _inputs(job: Job, facts: dict[str, Any]) -> dict[str, Any]:
+def _inputs(fit: Fit, facts: dict[str, Any]) -> dict[str, Any]:
     votes = facts["votes"]
     classes = [str(label) for label in facts["classes"]]
     named = ", ".join(classes[:SHOWN_CLASSES]) + (" ..." if len(classes) > SHOWN_CLASSES else "")
-    features = job.est.graph_.features
+    features = fit.est.graph_.features
     dimensions = "" if features is None else f" in {features.shape[1]} dimensions"
     told = {
-        "Items": f"{facts['n_items']:,}{dimensions}; {job.items.source}",
-        "Ids": "positions in the file" if job.items.item_ids is None else "from the file",
-        "Votes": f"{votes['used']:,} of {votes['read']:,} in {job.vote_file.path.name}, format "
+        "Items": f"{facts['n_items']:,}{dimensions}; {fit.items.source}",
+        "Ids": "positions in the file" if fit.items.item_ids is None else "from the file",
+        "Votes": f"{votes['used']:,} of {votes['read']:,} in {fit.vote_file.path.name}, format "
         f"{votes['format']}",
         "Voted items": f"{votes['items_with_votes']:,}",
         "Annotators": "not named" if votes["annotators"] is None else f"{votes['annotators']:,}",
         "Classes": f"{len(classes)}: {named}",
-        "Graph": describe_graph(job.est.graph_),
+        "Graph": describe_graph(fit.est.graph_),
     }
     left = [f"{count:,} {what}" for what, count in votes["left_out"].items()]
     left += [f"{votes['skipped']:,} votes on unknown items or classes"] if votes["skipped"] else []

@@ -1,6 +1,6 @@
-"""A library that another library loads, but that a run may never use, is loaded when it is first used.
+"""Import a library only when something in it is used, even where another library imports it eagerly.
 
-Only for the command line, whose process is ours; nobody's Python session is touched.
+Only for the command line, whose process is ours; no other Python session is touched.
 """
 
 import importlib
@@ -10,8 +10,8 @@ from types import ModuleType
 from typing import Any
 
 
-class _Late(ModuleType):
-    """Stands for a module until somebody asks for something inside."""
+class _ImportedWhenUsed(ModuleType):
+    """Stands in for a module until one of its attributes is read."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -24,7 +24,7 @@ class _Late(ModuleType):
             return getattr(importlib.import_module(self.__name__), name)
 
 
-def load_late(name: str) -> None:
-    """From here on ``import name`` costs nothing until the module is used; a loaded module stays."""
+def import_when_used(name: str) -> None:
+    """Make ``import name`` free until the module is used; a module that is already loaded stays."""
     if name not in sys.modules:
-        sys.modules[name] = _Late(name)
+        sys.modules[name] = _ImportedWhenUsed(name)

@@ -23,10 +23,10 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and 
 # or rename.
 SERVER = """
 import json, os, signal, sys
-import softspread.cli
+import softspread.cli.app
 files = ["spread", "-e", "X.npy", "-v", "votes.csv", "-q", "--threads", "1", "--alpha", "0.4"]
 for out in ("warm.csv", "warm.parquet", "warm"):
-    softspread.cli.app([*files, "-o", out, "-w", "warm-ws"], standalone_mode=False)
+    softspread.cli.app.app([*files, "-o", out, "-w", "warm-ws"], standalone_mode=False)
 print("ready", flush=True)
 for line in sys.stdin:
     order = json.loads(line)
@@ -46,7 +46,7 @@ for line in sys.stdin:
             return call
         os.replace, os.fsync = counted(os.replace), counted(os.fsync)
         try:
-            softspread.cli.app(order["arguments"])
+            softspread.cli.app.app(order["arguments"])
         except SystemExit as end:
             os._exit(end.code or 0)
     print(pid, flush=True)

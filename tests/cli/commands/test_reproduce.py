@@ -1,13 +1,10 @@
-"""The command does what its help says, for people and for machines."""
+"""``softspread reproduce`` does what its help says, for people and for machines."""
 
 import json
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from softspread.errors import SoftspreadError
-from softspread.reproduce.command import add_commands
+import command_line
 from softspread.reproduce.plan import plan_names
 
 PLAN = """
@@ -25,33 +22,11 @@ n_neighbors = 10
 """
 
 
-def guard(command):
-    """Errors of ours become exit code 2."""
-    import functools
-
-    @functools.wraps(command)
-    def guarded(*args, **options):
-        try:
-            command(*args, **options)
-        except SoftspreadError as error:
-            typer.echo(f"softspread: {error}", err=True)
-            raise typer.Exit(2) from None
-
-    return guarded
-
-
 @pytest.fixture
 def run(tmp_path):
-    app = typer.Typer(pretty_exceptions_enable=False)
-    app.callback()(lambda: None)
-    add_commands(app, guard)
     (tmp_path / "small.toml").write_text(PLAN)
     plan = str(tmp_path / "small.toml")
-
-    def call(*words):
-        return CliRunner().invoke(app, ["reproduce", *[plan if word == "PLAN" else word for word in words]])
-
-    return call
+    return lambda *words: command_line.run("reproduce", *[plan if word == "PLAN" else word for word in words])
 
 
 def test_list_names_every_experiment(run):

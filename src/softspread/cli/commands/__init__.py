@@ -1,0 +1,1 @@
+"""One module per command; each holds a function that `softspread.cli.app` registers."""

@@ -1,0 +1,316 @@
+"""``softspread embed``: turn images or text into a space for the graph."""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from softspread.cli.options import ThreadsOption
+from softspread.cli.runner import Run, command
+from softspread.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from softspread.embedding.embed import EncodedItems, EncodingOptions
+    from softspread.embedding.result import Embedding
+
+DEFAULT_ENCODER = "clip"
+CACHE_NAME = ".softspread-cache"
+SKIPPED_SHOWN = 20  # unreadable images that are listed before the rest is counted
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceOptions:
+    """Which space is made."""
+
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="clip (default), vit, resnet, dinov2, sentence, pixels, none, a Hugging Face name, a model "
+            "folder or a .onnx file. With --check several, joined by commas."
+        ),
+    ] = None
+    reduce: Annotated[
+        str,
+        typer.Option(
+            help="umap, pca, isomap, none; auto: umap up to 500,000 items, then pca. --check: several."
+        ),
+    ] = "auto"
+    dim: Annotated[str, typer.Option(help="Dimensions of the space. With --check several: 5,20,50.")] = "20"
+    normalize: Annotated[
+        bool, typer.Option("--normalize", help="Scale features to length 1 before reducing.")
+    ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """How the items stand in a table."""
+
+    column: Annotated[str | None, typer.Option(help="Column of paths or text in the table.")] = None
+    id_column: Annotated[str | None, typer.Option(help="Column of ids; else item, id, or the path.")] = None
+    root: Annotated[Path | None, typer.Option(help="Folder that paths in the table start from.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderOptions:
+    """How the encoder runs."""
+
+    batch_size: Annotated[int, typer.Option(min=1, help="Items that pass the encoder at once.")] = 32
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto"
+    half: Annotated[
+        bool | None, typer.Option("--half/--no-half", help="Half precision; default: on CUDA.")
+    ] = None
+    skip_corrupt: Annotated[
+        bool, typer.Option("--skip-corrupt", help="Leave out images that cannot be read.")
+    ] = False
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            help=f"Folder that keeps features; default: {CACHE_NAME} in the workspace or beside the output."
+        ),
+    ] = None
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Keep no features; a killed run starts over.")
+    ] = False
+    download: Annotated[bool, typer.Option("--download", help="Fetch the model if it is not here.")] = False
+    threads: ThreadsOption = None
+
+    def encoding(self, run: Run, out: Path | None) -> "EncodingOptions":
+        """The same as the library takes it."""
+        from softspread.embedding.embed import EncodingOptions
+
+        beside = Path() if out is None else out.parent
+        place = beside if run.workspace is None else run.workspace.folder
+        return EncodingOptions(
+            batch_size=self.batch_size,
+            device=self.device,
+            half=self.half,
+            skip_corrupt=self.skip_corrupt,
+            cache=None if self.no_cache else self.cache or place / CACHE_NAME,
+            download=self.download,
+            n_jobs=self.threads,
+            verbose=not run.common.quiet,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """Rating spaces instead of writing one."""
+
+    check: Annotated[bool, typer.Option("--check", help="Rate spaces by a table instead of writing one.")] = (
+        False
+    )
+    votes: Annotated[Path | None, typer.Option(help="For --check: votes, as spread reads them.")] = None
+    classes: Annotated[
+        str | None, typer.Option(help="For --check: 'folder', a column, or a table with item, label.")
+    ] = None
+
+
+@command(own=("out", "classes", "id_column", "batch_size"))
+def embed(
+    run: Run,
+    source: Annotated[
+        str, typer.Argument(metavar="IMAGES|TABLE", help="A folder of images, a table, or a .npy array.")
+    ],
+    space: SpaceOptions,
+    table: TableOptions,
+    encoder_options: EncoderOptions,
+    checking: CheckOptions,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Where to write item and x (.parquet); with --check the table (.csv)."
+        ),
+    ] = None,
+    like: Annotated[Path | None, typer.Option(help="Place new items in the space of this embedding.")] = None,
+    zero_shot: Annotated[
+        str | None,
+        typer.Option(help="Classes joined by commas, or a .txt file with one per line: also write a prior."),
+    ] = None,
+    template: Annotated[
+        str, typer.Option(help="Sentence with {class}, or default, emnist-digits, mtsd.")
+    ] = "default",
+) -> None:
+    """Turn images or text into a space for the graph.
+
+    A killed run goes on where it was. Models are only fetched with --download.
+
+    Example: softspread embed photos/ --encoder clip --reduce umap --dim 20 -o X.parquet
+
+    Example: softspread embed photos/ --check --votes votes.csv --reduce umap,pca --dim 10,20
+    """
+    from softspread.embedding import embed as embedding
+
+    allowed = (".csv", ".parquet") if checking.check else (".parquet",)
+    if out is not None and out.suffix not in allowed:
+        raise InputError(f"--out must end in {' or '.join(allowed)}, got {out.name!r}.")
+    if out is not None and not out.parent.is_dir():
+        raise InputError(f"there is no folder {out.parent} to write {out.name} to; make it first.")
+    options = encoder_options.encoding(run, out)
+
+    def encode(name: str) -> "EncodedItems":
+        return embedding.encode(source, name, options, **dataclasses.asdict(table))
+
+    def reduce(encoded: "EncodedItems", reducer: str, dim: int, **how: Any) -> "Embedding":
+        how = {"normalize": space.normalize, "verbose": options.verbose} | how
+        return embedding.reduce_encoded(encoded, reducer, dim, run.seed, **how)
+
+    if checking.check:
+        _check(run, space, checking, encode, reduce, out, options.n_jobs)
+    else:
+        _embed(run, space, encode, reduce, out, like, (zero_shot, template))
+
+
+def _embed(
+    run: Run,
+    space: SpaceOptions,
+    encode: Callable[[str], "EncodedItems"],
+    reduce: Callable[..., "Embedding"],
+    out: Path | None,
+    like: Path | None,
+    zero_shot: tuple[str | None, str],
+) -> None:
+    from softspread.embedding.reducers.registry import REDUCERS
+    from softspread.embedding.result import Embedding, write_parquet
+    from softspread.embedding.zero_shot import prompts, zero_shot_of
+    from softspread.io.matching import read_classes
+
+    if out is None:
+        raise InputError("where should the embedding go? Add -o X.parquet.")
+    dim, encoder, how = _dimension(space.dim), space.encoder, dict[str, Any]()
+    if space.reduce not in (*REDUCERS, "auto"):
+        raise InputError(f"--reduce must be one of {', '.join(REDUCERS)} or auto, got {space.reduce!r}.")
+    names, template = read_classes(zero_shot[0]), zero_shot[1]
+    if names is not None:
+        prompts(names, template)  # wrong sentences are refused before hours of encoding
+    if like is not None:  # new items go the way of the old ones
+        old = Embedding.load(like)
+        encoder = encoder or old.how["encoder"]
+        how = {"like": old, "normalize": bool(old.how["normalized"])}
+    encoded = encode(encoder or DEFAULT_ENCODER)
+    prior_path = None
+    if names is not None:
+        prior_path = out.with_suffix(".zero_shot.parquet")
+        frame = zero_shot_of(encoded, names, template).to_frame()
+        about = {"encoder": encoded.encoder.name, "template": template, "classes": names}
+        write_parquet(prior_path, {name: frame[name].to_numpy() for name in frame.columns}, about)
+    made = reduce(encoded, space.reduce, dim, **how)
+    made.save(out)
+    document = {
+        "out": out,
+        "items": len(made),
+        "dim": made.X.shape[1],
+        "how": made.how,
+        "skipped": [{"item": str(entry.item_id), "reason": entry.reason} for entry in made.skipped],
+        "zero_shot": prior_path,
+    }
+    if not run.common.as_json:
+        _list_skipped(document["skipped"])
+    run.answer(document, lambda console: _show(console, document))
+
+
+def _list_skipped(skipped: Any) -> None:
+    """Name the items that are missing from the result, on standard error, also with ``--quiet``."""
+    for entry in skipped[:SKIPPED_SHOWN]:
+        typer.echo(f"left out: {entry['item']} ({entry['reason']})", err=True)
+    if len(skipped) > SKIPPED_SHOWN:
+        typer.echo(f"left out: {len(skipped) - SKIPPED_SHOWN} more", err=True)
+
+
+def _show(console: Any, document: dict[str, Any]) -> None:
+    how = document["how"]
+    reducer = how.get("reducer", "none")
+    made = f"{how['encoder']} ({how['n_features']} features)" + ("" if reducer == "none" else f", {reducer}")
+    lines = [f"{document['items']:,} items in {document['dim']} dimensions by {made}: {document['out']}"]
+    if document["zero_shot"] is not None:
+        lines.append(f"zero-shot prior: {document['zero_shot']}")
+    console.print("\n".join(lines), markup=False, soft_wrap=True)
+
+
+# ------------------------------------------------------------------------------------------------------ check
+def _check(
+    run: Run,
+    space: SpaceOptions,
+    checking: CheckOptions,
+    encode: Callable[[str], "EncodedItems"],
+    reduce: Callable[..., "Embedding"],
+    out: Path | None,
+    n_jobs: int | None,
+) -> None:
+    from softspread._common.atomic import replaced_file
+    from softspread.embedding.comparison import compare_spaces, known_classes
+    from softspread.io.matching import match_votes
+    from softspread.io.votes import read_votes
+
+    if checking.votes is None and checking.classes is None:
+        raise InputError(
+            "--check needs --votes votes.csv (item, label), or --classes folder, a column, or a table of "
+            "known classes."
+        )
+    sizes = [_dimension(size) for size in _several(space.dim)]
+    cast = None if checking.votes is None else read_votes(checking.votes)
+    spaces: dict[str, Embedding] = {}
+    known = matched = None
+    for name in _several(space.encoder or DEFAULT_ENCODER):
+        encoded = encode(name)
+        if cast is not None and matched is None:  # votes on images that were left out are left out too
+            skip = bool(encoded.skipped)
+            matched = match_votes(cast, encoded.ids, len(encoded.ids), skip_unknown=skip).votes
+        if checking.classes is not None and known is None:
+            known = known_classes(checking.classes, encoded)
+        for reducer in _several(space.reduce):
+            for size in sizes if reducer != "none" else sizes[:1]:
+                made = reduce(encoded, reducer, size)
+                title = name if reducer == "none" else f"{name} + {made.how['reducer']} {size}"
+                spaces[title] = made
+    table = compare_spaces(spaces, votes=matched, classes=known, n_jobs=n_jobs, random_state=run.seed)
+    if out is not None:
+        with replaced_file(out) as path:
+            if out.suffix == ".parquet":
+                table.to_parquet(path, index=False)
+            else:
+                table.to_csv(path, index=False)
+    run.answer(table.to_dict("records"), lambda console: _show_spaces(console, table))
+
+
+def _show_spaces(console: Any, table: "pd.DataFrame") -> None:
+    from rich.table import Table
+
+    shown = Table("space", title="Spaces, the best first")
+    has_votes, has_classes = table["held_out_brier"].notna().any(), table["silhouette"].notna().any()
+    shown.add_column("dim", justify="right")
+    for title, wanted in (("held-out Brier", has_votes), ("alpha", has_votes), ("silhouette", has_classes)):
+        if wanted:
+            shown.add_column(title, justify="right", no_wrap=True)
+    for row in table.itertuples():
+        cells = [str(row.space), str(row.dim)]
+        if has_votes:
+            cells += [f"{row.held_out_brier:.4f} ± {row.standard_error:.4f}", f"{row.alpha:g}"]
+        if has_classes:
+            cells.append(f"{row.silhouette:.3f}")
+        shown.add_row(*cells, style="bold green" if row.best else None)
+    console.print(shown)
+    if has_votes:
+        console.print(
+            "Held-out Brier: each vote predicted from the others; lower is better. "
+            "Differences well below the ± show nothing.",
+            style="dim",
+        )
+    if has_classes:
+        console.print("Silhouette: classes apart (1), mixed (0 and below); higher is better.", style="dim")
+
+
+def _several(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _dimension(text: str) -> int:
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise InputError(
+            f"--dim must be a whole number, at least 1, got {text!r}; several only with --check."
+        )
+    return int(text)

@@ -1,0 +1,103 @@
+"""``softspread quality``: how good the labels are, without ground truth."""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from softspread.cli.options import FitOptions, GraphOptions, ItemOptions, VoteOptions, check_files
+from softspread.cli.runner import Run, command
+
+if TYPE_CHECKING:
+    from softspread.cli.fitting import Fit
+    from softspread.io.matching import MatchedVotes
+
+IN_WORDS = {
+    "rmse": "distance from the true soft labels (RMSE)",
+    "kl": "divergence from the true soft labels (KL, nats)",
+    "accuracy": "most probable class is the true one",
+    "agreement": "a further vote names the most probable class",
+    "brier": "Brier score against further votes",
+    "noise": "part of it that no method can avoid",
+}
+
+
+@command()
+def quality(
+    run: Run,
+    item_options: ItemOptions,
+    vote_options: VoteOptions,
+    graph_options: GraphOptions,
+    fit_options: FitOptions,
+    test_votes: Annotated[
+        Path | None, typer.Option(help="Votes that were not used, best two or more each on random items.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.9,
+) -> None:
+    """Estimate how good the labels are, without ground truth.
+
+    Holds each vote out in turn, or judges by votes set apart (--test-votes). Separating error from noise
+    takes items with two or more votes.
+
+    Example: softspread quality --embeddings X.npy --votes votes.csv
+    """
+    check_files(item_options, vote_options)
+
+    from softspread.cli import fitting
+
+    fit = fitting.fit(run, item_options, vote_options, graph_options, fit_options)
+    counts = None
+    if test_votes is not None:
+        options = dataclasses.replace(vote_options, votes=test_votes)
+        classes = [str(name) for name in fit.est.classes_.tolist()]
+        known = fit.items.item_ids, fit.items.n_items
+        counts = _counts(fit, fitting.load_votes(run, options, *known, classes)[0])
+    with run.stage("quality"):
+        found = fit.est.quality(counts, confidence_level=confidence, random_state=run.seed)
+    document = {
+        "source": found.source,
+        "n_items": found.n_items,
+        "n_votes": found.n_votes,
+        "items_with_two_or_more": found.n_repeated,
+        "confidence_level": found.confidence_level,
+        "measures": {
+            row.measure: {"value": row.value, "lower": row.lower, "upper": row.upper}
+            for row in found.to_frame().itertuples()
+        },
+        "notes": found.notes,
+        "alpha": fit.est.alpha_,
+    }
+    run.answer(document, lambda console: _show(console, found))
+
+
+def _counts(fit: "Fit", apart: "MatchedVotes") -> Any:
+    import numpy as np
+
+    from softspread._common import validation
+
+    votes, classes = apart.votes, fit.est.classes_
+    counts = np.zeros((fit.items.n_items, len(classes)))
+    where = fit.items.rows_of(votes.items), validation.columns_of_labels(votes.labels, classes)
+    np.add.at(counts, where, votes.weights)
+    return counts
+
+
+def _show(console: Any, found: Any) -> None:
+    from rich.table import Table
+
+    votes = "votes set apart" if found.source == "set apart" else "votes held out in turn"
+    table = Table("measure", title=f"Quality, estimated from {found.n_votes:,} {votes}")
+    table.add_column("estimate", justify="right")
+    table.add_column(f"{found.confidence_level:.0%} interval", justify="right")
+    for row in found.to_frame().itertuples():
+        known = row.value == row.value
+        digits = ".1%" if row.measure in ("accuracy", "agreement") else ".4f"
+        table.add_row(
+            IN_WORDS[row.measure],
+            f"{row.value:{digits}}" if known else "unknown",
+            f"{row.lower:{digits}} to {row.upper:{digits}}" if known else "",
+        )
+    console.print(table)
+    for note in found.notes:
+        console.print(f"• {note}", markup=False)

@@ -1,0 +1,113 @@
+"""``softspread query``: which items to vote on next."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from softspread.cli.options import FitOptions, GraphOptions, ItemOptions, VoteOptions, check_files
+from softspread.cli.runner import Run, command
+from softspread.queries.registry import STRATEGIES
+
+OUTPUT_ENDINGS = (".csv", ".jsonl", ".json")
+
+
+@command(own=("out",))
+def query(
+    run: Run,
+    item_options: ItemOptions,
+    vote_options: VoteOptions,
+    graph_options: GraphOptions,
+    fit_options: FitOptions,
+    batch_size: Annotated[int, typer.Option("--batch-size", "-n", min=1, help="How many items.")] = 10,
+    strategy: Annotated[
+        str,
+        typer.Option(help=f"{', '.join(STRATEGIES.names())}."),
+    ] = "uncertainty",
+    exclude: Annotated[Path | None, typer.Option(help="Ids never to pick, in a file as for --ids.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Also write the items: .csv, .jsonl, or .json for tasks."),
+    ] = None,
+) -> None:
+    """Say which items to vote on next.
+
+    Example: softspread query --embeddings X.npy --votes votes.csv --batch-size 50 --out next.csv
+    """
+    check_files(item_options, vote_options)
+    _check_output(out)
+    excluded = _check_picking(strategy, exclude)
+
+    from softspread.cli import fitting
+
+    fit = fitting.fit(run, item_options, vote_options, graph_options, fit_options)
+    with run.stage("choosing"):
+        picked = fit.est.query(batch_size, strategy, exclude=excluded, random_state=run.seed)
+        rows = fit.items.rows_of(picked)
+        p, evidence = fit.est.predict_proba()[rows], fit.est.evidence_[rows]
+    columns = (picked, fit.est.classes_[p.argmax(axis=1)], p.max(axis=1), evidence)
+    table = [
+        dict(zip(("item", "label", "p", "evidence"), row, strict=True))
+        for row in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+    if out is not None:
+        _write(out, table)
+    document = {"strategy": strategy, "alpha": fit.est.alpha_, "items": table, "out": out}
+    run.answer(document, lambda console: _show(console, table, out))
+
+
+def _check_output(out: Path | None) -> None:
+    from softspread._common.atomic import check_target
+    from softspread.errors import InputError
+
+    if out is None:
+        return
+    if out.suffix.lower() not in OUTPUT_ENDINGS:
+        raise InputError(
+            f"{out} ends in {out.suffix or 'nothing'!r}; items may be .csv, .jsonl, or .json for tasks."
+        )
+    check_target(out)
+
+
+def _check_picking(strategy: str, exclude: Path | None) -> Any:
+    """Check what matters only after the fit, which may take minutes; the ids to leave out, or None."""
+    from softspread.io.embeddings import read_ids
+
+    STRATEGIES.check(strategy)
+    return None if exclude is None else read_ids(exclude)
+
+
+def _write(out: Path, table: list[dict[str, Any]]) -> None:
+    import csv
+    import io
+    import json
+
+    from softspread._common.atomic import write_text
+
+    ending = out.suffix.lower()
+    if ending == ".json":
+        tasks = [{"data": {"item": row["item"]}} for row in table]
+        write_text(out, json.dumps(tasks, ensure_ascii=False) + "\n")
+    elif ending == ".jsonl":
+        write_text(out, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in table))
+    else:
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(table[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(table)
+        write_text(out, text.getvalue())
+
+
+def _show(console: Any, table: list[dict[str, Any]], out: Path | None) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    shown = Table("item", "now most probable", title="Vote on these next")
+    shown.add_column("p", justify="right")
+    shown.add_column("evidence", justify="right")
+    for row in table:
+        names = escape(str(row["item"])), escape(str(row["label"]))
+        shown.add_row(*names, f"{row['p']:.2f}", f"{row['evidence']:.3g}")
+    console.print(shown)
+    if out is not None:
+        console.print(f"Written: {out}", markup=False, soft_wrap=True)

@@ -1,0 +1,211 @@
+"""``softspread serve``: read items and embeddings, start the server, say where it is."""
+
+import logging
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from softspread.cli.options import ItemOptions, VoteOptions
+from softspread.cli.runner import Run, command
+from softspread.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from softspread.web.project.service import Service
+
+DEMO_CLASSES = tuple("0123456789")
+LIBRARIES = ("alembic", "argon2", "fastapi", "jinja2", "PIL", "python_multipart", "sqlalchemy", "uvicorn")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """Where the server listens and keeps its data."""
+
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Where the vote log and caches live; default: softspread-data.")
+    ] = None
+    database_url: Annotated[str | None, typer.Option(help="PostgreSQL instead of SQLite in --data-dir.")] = (
+        None
+    )
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for the whole network.")] = (
+        "127.0.0.1"
+    )
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8000
+    no_auth: Annotated[bool, typer.Option("--no-auth", help="No accounts, for this machine only.")] = False
+    https: Annotated[
+        bool, typer.Option("--https", help="Behind a proxy with HTTPS: cookies for HTTPS only.")
+    ] = False
+
+    def settings(self, demo: bool) -> dict[str, Any]:
+        """The same as the project's settings name it."""
+        return {
+            "data_dir": self.data_dir or Path("softspread-demo-data" if demo else "softspread-data"),
+            "database_url": self.database_url,
+            "host": self.host,
+            "port": self.port,
+            "auth": not (self.no_auth or demo),
+            "secure_cookies": self.https,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class VotingOptions:
+    """What people are asked; every field is one of the project's settings."""
+
+    question: Annotated[str, typer.Option(help="What people are asked.")] = "Which class is it?"
+    mode: Annotated[str, typer.Option(help="blind, or assisted: shows the soft label before the vote.")] = (
+        "blind"
+    )
+    strategy: Annotated[str, typer.Option(help="Which items to ask about, as in softspread query.")] = (
+        "uncertainty"
+    )
+    overlap: Annotated[
+        int, typer.Option(min=1, help="Hand out an item until this many people have voted on it.")
+    ] = 3
+    alpha: Annotated[float, typer.Option(help="How far votes travel.")] = 0.9
+    n_neighbors: Annotated[int, typer.Option(min=1, help="Neighbours per item.")] = 20
+
+
+@command()
+def serve(
+    run: Run,
+    item_options: ItemOptions,
+    vote_options: VoteOptions,
+    server: ServerOptions,
+    voting: VotingOptions,
+    items: Annotated[Path | None, typer.Option(help="Folder with pictures or texts, or a table.")] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Handwritten digits; nothing else needed.")] = False,
+    title: Annotated[str | None, typer.Option(help="Shown on top of the pages.")] = None,
+    gold: Annotated[
+        Path | None, typer.Option(help="Items with known answers: a table with item, label.")
+    ] = None,
+) -> None:
+    """Let people vote in the browser and watch the soft labels move.
+
+    Prints a one-time link for the first admin, who invites the others. The vote log in --data-dir is the
+    truth; stop and start at will. Votes of --votes are taken in once.
+
+    Example: softspread serve --items photos/ --embeddings X.npy --classes cat,dog
+    """
+    _check_extra()
+    level = logging.DEBUG if run.common.debug else logging.WARNING
+    logging.basicConfig(level=level, format="%(levelname)s %(message)s")
+    settings = server.settings(demo) | asdict(voting) | ({} if title is None else {"title": title})
+    if demo:
+        service = open_demo(settings)
+    else:
+        service = open_service(run, item_options, vote_options.classes, items, gold, settings)
+    _run(run, service, vote_options)
+
+
+def open_service(
+    run: Run,
+    item_options: ItemOptions,
+    classes: str | None,
+    items: Path | None,
+    gold: Path | None,
+    settings: dict[str, Any],
+) -> "Service":
+    """A service on the files that were named, not started yet."""
+    from softspread.cli.fitting import load_items
+    from softspread.io.matching import read_classes
+    from softspread.io.votes import read_votes
+    from softspread.web.project.items import read_items
+    from softspread.web.project.service import Service
+    from softspread.web.project.settings import Settings
+
+    if item_options.embeddings is None or classes is None:
+        raise InputError(
+            "serve needs --embeddings and --classes, and --items for something to look at; "
+            "or try: softspread serve --demo"
+        )
+    found: Any = load_items(run, item_options)
+    answers = None if gold is None else read_votes(gold)
+    known = () if answers is None else zip(map(str, answers.items), map(str, answers.labels), strict=True)
+    named = {"title": (items or item_options.embeddings).stem} | settings
+    return Service(
+        Settings(classes=tuple(read_classes(classes) or ()), gold=tuple(known), **named),
+        read_items(items, found.item_ids, found.n_items),
+        found.X,
+    )
+
+
+def open_demo(settings: dict[str, Any]) -> "Service":
+    """A service on the handwritten digits that ship with scikit-learn."""
+    from sklearn.datasets import load_digits
+
+    from softspread.datasets.synthetic import DIGITS_DIMENSION, LARGEST_GREY
+    from softspread.web.project.item_map import principal_components
+    from softspread.web.project.items import ArrayItems
+    from softspread.web.project.service import Service
+    from softspread.web.project.settings import Settings
+
+    pixels = load_digits().data / LARGEST_GREY
+    items = ArrayItems([f"digit-{row:04d}" for row in range(len(pixels))], pixels.reshape(-1, 8, 8))
+    named = {"title": "Handwritten digits", "classes": DEMO_CLASSES}
+    settings = named | settings | {"question": "Which digit is it?"}
+    return Service(Settings(**settings), items, principal_components(pixels, DIGITS_DIMENSION))
+
+
+def _run(run: Run, service: "Service", vote_options: VoteOptions) -> None:
+    """Start, serve until interrupted, stop."""
+    from softspread._common.digests import hash_file
+    from softspread.cli.fitting import load_votes
+    from softspread.web.http.app import create_app, first_link
+    from softspread.web.http.server import run_server
+
+    path, taken_in = vote_options.votes, 0
+    if path is not None:
+        votes = load_votes(run, vote_options, service.items.ids, len(service.items), service.classes)[0].votes
+    run.release_workspace()  # other commands may use it while the server runs
+    service.start()
+
+    def announce(base: str) -> None:
+        link = first_link(app)
+        if service.history.unknown:
+            run.warn(f"{service.history.unknown:,} log entries name unknown items or classes; left out")
+        document = {
+            "items": len(service.items),
+            "classes": len(service.classes),
+            "votes": service.counts()["votes"],
+            "taken_in": None if path is None else {"file": path, "votes": taken_in},
+            "admin": None if link is None else f"{base}{link}",
+            "vote": f"{base}/vote",
+            "dashboard": f"{base}/dashboard",
+        }
+        run.answer(document, lambda console: _show(console, document))
+
+    try:
+        if path is not None:
+            parts = votes.items, votes.labels, votes.annotators, votes.weights
+            taken_in = service.import_votes(*parts, hash_file(path))
+        app = create_app(service, stop_service=False)
+        run_server(app, service.settings.host, service.settings.port, announce)
+    except KeyboardInterrupt:
+        run.note("Stopped.")
+    finally:
+        service.stop()
+
+
+def _show(console: Any, document: dict[str, Any]) -> None:
+    lines = [
+        f"{document['items']:,} items, {document['classes']} classes, {document['votes']:,} votes so far"
+    ]
+    if document["taken_in"]:
+        path, new = document["taken_in"].values()
+        lines.insert(
+            0, f"{new:,} votes taken in from {path}" if new else f"the votes of {path} are in already"
+        )
+    if document["admin"]:
+        lines.append(f"First admin, valid for a day and once: {document['admin']}")
+    lines += [f"Vote:      {document['vote']}", f"Dashboard: {document['dashboard']}"]
+    console.print("\n".join([*lines, "Stop with Ctrl-C; nothing is lost."]), markup=False, soft_wrap=True)
+
+
+def _check_extra() -> None:
+    from importlib.util import find_spec
+
+    missing = [name for name in LIBRARIES if find_spec(name) is None]
+    if missing:
+        raise MissingExtraError(f"the voting page needs {missing[0]}: pip install 'softspread[web]'")

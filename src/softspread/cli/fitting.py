@@ -1,0 +1,271 @@
+"""From options to a fitted estimator; with a workspace, only what changed is computed.
+
+    files  ->  items (graph, ids), votes  ->  est.fit
+
+Votes are read before the graph is built: a mistake in a file should not cost minutes.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softspread._common import validation
+from softspread._common.archive import pack_names, read_archive, unpack_names, write_archive
+from softspread._common.digests import hash_file, hash_values
+from softspread._common.types import AnyArray, IntArray
+from softspread._common.versions import version_of
+from softspread.cli.options import FitOptions, GraphOptions, ItemOptions, VoteOptions
+from softspread.cli.runner import Run
+from softspread.errors import InputError
+from softspread.estimators.spreading import ProbabilisticLabelSpreading
+from softspread.graph import Graph, knn_graph
+from softspread.io.embeddings import Embeddings, read_embeddings
+from softspread.io.matching import MatchedVotes, match_votes, read_classes
+from softspread.io.soft_labels import read_soft_labels
+from softspread.io.votes import VoteFile, read_votes
+
+CACHE_VERSION = 1  # raise when the same inputs and options no longer give the same entry
+PRIOR_OF_VOTES = "votes"  # in place of a file, which would have an ending
+MANY_ITEMS = 50_000  # from here on a step takes long enough for a progress bar
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Items:
+    """The items to label."""
+
+    X: AnyArray | Graph
+    item_ids: AnyArray | None
+    source: str
+    key: str  # of the embeddings' content and of how they are read; "" without a workspace
+    graph_key: str | None = None  # None where the number of neighbours is still open
+
+    @property
+    def n_items(self) -> int:
+        """How many there are."""
+        return self.X.n_items if isinstance(self.X, Graph) else len(self.X)
+
+    @property
+    def names(self) -> AnyArray:
+        """Ids, or positions where there are none."""
+        return np.arange(self.n_items) if self.item_ids is None else self.item_ids
+
+    @property
+    def are_many(self) -> bool:
+        """Whether steps take long enough for a progress bar."""
+        return self.n_items >= MANY_ITEMS
+
+    def rows_of(self, names: Any) -> IntArray:
+        """Positions of named items."""
+        return validation.rows_of_items(validation.names(names, "item"), self.item_ids, self.n_items)
+
+    def find(self, text: str) -> Any:
+        """The id that a person typed."""
+        if self.item_ids is not None and self.item_ids.dtype.kind not in "iu":
+            return text
+        try:
+            return int(text)
+        except ValueError as error:
+            raise InputError(
+                f"items are numbers here, got {text!r}; take one from the output of spread."
+            ) from error
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """A fitted estimator with what it was fitted on."""
+
+    est: ProbabilisticLabelSpreading
+    items: Items
+    votes: MatchedVotes
+    vote_file: VoteFile
+
+
+# ---------------------------------------------------------------------------------------------- items, graph
+def load_items(run: Run, options: ItemOptions) -> Items:
+    """The items as vectors."""
+
+    def read() -> Embeddings:
+        return read_embeddings(
+            path, id_column=options.id_column, vector_column=options.vector_column, ids=options.ids
+        )
+
+    path, ids = options.file(), options.ids
+    with run.stage("embeddings") as tell:
+        key = ""
+        if run.workspace is not None:
+            ids_key = None if ids is None else hash_file(ids)
+            key = hash_values(
+                CACHE_VERSION, hash_file(path), options.id_column, options.vector_column, ids_key
+            )
+        if path.suffix.lower() == ".npy" and ids is None:
+            found = read()  # nothing to decode
+        else:
+            found = run.remember("embeddings", key, _load_embeddings, read, _store_embeddings)
+        tell(f"{len(found.X):,} items in {found.X.shape[1]} dimensions, {found.source}")
+    return Items(found.X, found.item_ids, found.source, key)
+
+
+def _store_embeddings(path: Path, found: Embeddings) -> None:
+    arrays = {"X": found.X}
+    was_object = found.item_ids is not None and found.item_ids.dtype == object
+    if found.item_ids is not None:
+        arrays["item_ids"] = pack_names(found.item_ids)
+    write_archive(path, "embeddings", CACHE_VERSION, {"source": found.source, "objects": was_object}, arrays)
+
+
+def _load_embeddings(path: Path) -> Embeddings:
+    header, arrays = read_archive(path, "embeddings", CACHE_VERSION)
+    item_ids = unpack_names(arrays["item_ids"], header["objects"]) if "item_ids" in arrays else None
+    return Embeddings(arrays["X"], item_ids, header["source"])
+
+
+def build_graph(run: Run, items: Items, options: GraphOptions) -> Items:
+    """The items as a graph where the number of neighbours is given; else as they are."""
+    parameters = options.parameters()
+    if parameters["n_neighbors"] == "auto":
+        return items
+    chosen = (parameters["n_neighbors"], parameters["bandwidth"], parameters["index"])
+    key = hash_values(CACHE_VERSION, items.key, *chosen, run.seed)
+    show = run.shows_bars and items.are_many
+
+    def build() -> Graph:
+        return knn_graph(items.X, **parameters, random_state=run.seed, verbose=show)
+
+    with run.stage("graph", own_bars=items.are_many) as tell:
+        graph = run.remember("graph", key, Graph.load, build, lambda path, made: made.save(path))
+        tell(describe_graph(graph))
+    return dataclasses.replace(items, X=graph, graph_key=key)
+
+
+def describe_graph(graph: Graph) -> str:
+    """The facts of a graph in a few words."""
+    parts = "component" if graph.n_components == 1 else "components"
+    recall = f", recall {graph.recall_:.4f} ({graph.index})" if graph.recall_ < 1 else ""
+    alone = f", {graph.n_isolated:,} isolated items" if graph.n_isolated else ""
+    near = "" if graph.n_neighbors is None else f"{graph.n_neighbors} neighbours, "
+    return f"{near}{graph.n_edges // 2:,} edges, {graph.n_components:,} {parts}{alone}{recall}"
+
+
+# ----------------------------------------------------------------------------------------------- votes, prior
+def load_votes(
+    run: Run,
+    options: VoteOptions,
+    item_ids: AnyArray | None,
+    n_items: int,
+    classes: Sequence[str] | None = None,
+) -> tuple[MatchedVotes, VoteFile]:
+    """Votes on the items; unknown items and classes are refused or, on request, left out.
+
+    Parameters
+    ----------
+    classes : known from elsewhere; None = those of the options, or of the file
+    """
+    with run.stage("votes") as tell:
+        file = read_votes(options.file(), options.reading())
+        named = classes if classes is not None else read_classes(options.classes)
+        matched = match_votes(file, item_ids, n_items, named, options.skip_unknown)
+        tell(f"{len(matched.votes):,} votes for {len(matched.classes)} classes ({file.votes_format})")
+    for trouble in matched.unknown:
+        run.warn(f"left out: {trouble}")
+    for what, count in file.notes.items():
+        run.note(f"left out: {count:,} {what}")
+    return matched, file
+
+
+def make_prior(run: Run, prior: Path, items: Items, votes: MatchedVotes) -> AnyArray:
+    """(n, n_classes) predictions of a file, or of a classifier trained on the votes."""
+    if prior.name != PRIOR_OF_VOTES:
+        return _read_prior(prior, items, votes.classes)
+    from softspread.estimators.priors import classifier_prior
+
+    X = items.X.features if isinstance(items.X, Graph) else items.X
+    return classifier_prior(
+        X, votes.votes, item_ids=items.item_ids, classes=votes.classes, random_state=run.seed
+    )
+
+
+def _read_prior(path: Path, items: Items, classes: AnyArray) -> AnyArray:
+    """An array in the order of items and classes, or soft labels by name."""
+    if path.suffix.lower() == ".npy":
+        return read_embeddings(path).X
+    labels = read_soft_labels(path, needs_evidence=False)
+    by_name = {str(label): column for column, label in enumerate(labels.classes.tolist())}
+    missing = [str(label) for label in classes.tolist() if str(label) not in by_name]
+    if missing:
+        raise InputError(f"{path} lacks the classes {', '.join(map(repr, missing[:5]))} that the votes name.")
+    names, found = items.names, labels.ids
+    if names.dtype.kind not in "iu" or found.dtype.kind not in "iu":
+        names, found = (
+            np.array([str(name) for name in part.tolist()], dtype=object) for part in (names, found)
+        )
+    rows = validation.lookup(found).get_indexer(validation.lookup(names))
+    if (rows < 0).any():
+        raise InputError(f"{path} lacks {int((rows < 0).sum()):,} of the {len(names):,} items.")
+    return np.asarray(labels.p[rows][:, [by_name[str(label)] for label in classes.tolist()]])
+
+
+# -------------------------------------------------------------------------------------------------------- fit
+def fit(
+    run: Run,
+    item_options: ItemOptions,
+    vote_options: VoteOptions,
+    graph_options: GraphOptions,
+    fit_options: FitOptions,
+) -> Fit:
+    """Everything from the files to a fitted estimator."""
+    parameters = graph_options.parameters() | fit_options.parameters()
+    items = load_items(run, item_options)
+    votes, file = load_votes(run, vote_options, items.item_ids, items.n_items)
+    items, prior = build_graph(run, items, graph_options), fit_options.prior
+
+    def fit_with(table: AnyArray | None) -> ProbabilisticLabelSpreading:
+        show = run.shows_bars and items.are_many
+        est = ProbabilisticLabelSpreading(**parameters, prior=table, random_state=run.seed, verbose=show)
+        return est.fit(items.X, votes.votes, item_ids=items.item_ids, classes=votes.classes)
+
+    def make() -> ProbabilisticLabelSpreading:
+        if prior is None:
+            return fit_with(None)
+        helped = fit_with(make_prior(run, prior, items, votes))
+        if prior.name != PRIOR_OF_VOTES or parameters["prior_strength"] != "auto":
+            return helped
+        from softspread.estimators.priors import better_of
+
+        return better_of(fit_with(None), helped)
+
+    with run.stage("spreading", own_bars=items.are_many) as tell:
+        chosen = parameters | {"seed": run.seed}
+        key = "" if run.workspace is None else _fit_key(items, vote_options, prior, chosen)
+        est = run.remember("fit", key, _load_fit, make, _store_fit)
+        tell(f"alpha {est.alpha_:g}{' (chosen)' if est.tuning_ is not None else ''}")
+    if prior is not None and est.prior is None:
+        run.note("the classifier of the votes is left out: held-out votes are predicted better without it")
+    if run.workspace is not None and run.reused:
+        run.note(f"reused from {run.workspace.folder}: {', '.join(run.reused)}")
+    return Fit(est, items, votes, file)
+
+
+def _fit_key(items: Items, votes: VoteOptions, prior: Path | None, parameters: dict[str, Any]) -> str:
+    prior_key = prior and (PRIOR_OF_VOTES if prior.name == PRIOR_OF_VOTES else hash_file(prior))
+    votes_key = [hash_file(votes.file()), *map(str, dataclasses.astuple(votes)[1:])]
+    content = (items.key, items.graph_key, votes_key, prior_key)
+    return hash_values(CACHE_VERSION, *content, sorted(parameters.items()), version_of("softspread"))
+
+
+def _store_fit(path: Path, est: ProbabilisticLabelSpreading) -> None:
+    from softspread.estimators.storage import save
+
+    save(est, path)
+
+
+def _load_fit(path: Path) -> ProbabilisticLabelSpreading:
+    from softspread.estimators.storage import load
+
+    est = load(path)
+    if not isinstance(est, ProbabilisticLabelSpreading):
+        raise InputError(f"{path} holds another kind of estimator.")
+    return est

@@ -1,0 +1,325 @@
+"""What every command does besides its work: options, workspace, progress, warnings, errors, the answer.
+
+Errors go to standard error in a line or two that say what to do. Exit code 2: bad input or an output that
+cannot be written; 1: a failure; 130: interrupted. ``--debug`` shows the traceback instead. Progress and
+warnings go to standard error, the answer to standard output.
+"""
+
+import dataclasses
+import functools
+import inspect
+import json
+import os
+import sys
+import time
+import typing
+import warnings
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import typer
+
+from softspread.cli.options import CommonOptions
+from softspread.errors import InputError, MissingExtraError, SoftspreadError, SoftspreadWarning, StoreError
+
+if TYPE_CHECKING:
+    from softspread.io.workspace import Workspace
+
+BAD_INPUT, FAILURE, INTERRUPTED = 2, 1, 130
+WORDS = {bool: "true or false", int: "a whole number", float: "a number"}
+WIDTH_WITHOUT_TERMINAL = 100  # columns of tables that go to a file or a pipe
+Made = TypeVar("Made")
+
+
+@dataclass(slots=True)
+class Run:
+    """One call of a command."""
+
+    name: str
+    common: CommonOptions
+    workspace: "Workspace | None" = None
+    release_workspace: Callable[[], None] = lambda: None  # for a command that runs on without it
+    started: float = field(default_factory=time.monotonic)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def seed(self) -> int:
+        """Fixes every random choice."""
+        return self.common.seed
+
+    @property
+    def seconds(self) -> float:
+        """Time since the command began."""
+        return round(time.monotonic() - self.started, 3)
+
+    @property
+    def shows_bars(self) -> bool:
+        """Whether progress is shown, on a terminal."""
+        return not self.common.quiet and sys.stderr.isatty()
+
+    @property
+    def reused(self) -> list[str]:
+        """What came from the workspace instead of being computed."""
+        return [] if self.workspace is None else self.workspace.reused
+
+    @contextmanager
+    def stage(self, name: str, *, own_bars: bool = False) -> Iterator[Callable[[str], None]]:
+        """A step of the work, reported on standard error; the yielded function adds its result.
+
+        Parameters
+        ----------
+        own_bars : the step shows its own progress, so nothing else may be drawn meanwhile
+        """
+        begin, result = time.monotonic(), [""]
+        spinner: Any = nullcontext()
+        if self.shows_bars and not own_bars:
+            from rich.console import Console
+
+            spinner = Console(stderr=True).status(f"{name} ...")
+        with spinner:
+            yield lambda text: result.append(f": {text}")
+        self.note(f"{name}{result[-1]} ({time.monotonic() - begin:.1f} s)")
+
+    def note(self, text: str) -> None:
+        """Print something worth knowing on standard error."""
+        if not self.common.quiet:
+            print(text, file=sys.stderr)
+
+    def warn(self, text: str) -> None:
+        """Print something to look at on standard error, once; it is also part of the answer."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+            self.note(f"softspread: warning: {text}")
+
+    def answer(self, document: Any, show: Callable[[Any], None]) -> None:
+        """Print the document as JSON, or let ``show`` print it for people with a rich console."""
+        if self.common.as_json:
+            if isinstance(document, Mapping):
+                document = {"command": self.name, **document, "warnings": self.warnings}
+            print(json.dumps(plain(document), indent=2, ensure_ascii=False))
+        elif not self.common.quiet:
+            show(make_console())
+        sys.stdout.flush()  # now, to notice a reader that has left
+
+    def remember(
+        self,
+        kind: str,
+        key: str,
+        load: Callable[[Path], Made],
+        make: Callable[[], Made],
+        store: Callable[[Path, Made], object],
+    ) -> Made:
+        """Load an entry of the workspace, or make and store it; without a workspace just make it.
+
+        The warnings that were given when it was made are given again when it is loaded.
+        """
+        if self.workspace is None:
+            return make()
+        given = self.workspace.entry("warnings", f"{kind}-{key}")
+
+        def make_and_keep_warnings(_: Path) -> Made:
+            from softspread._common.atomic import write_text
+
+            n_before = len(self.warnings)
+            made = make()
+            write_text(given, json.dumps(self.warnings[n_before:]))
+            return made
+
+        def load_with_warnings(path: Path) -> Made:
+            texts = json.loads(given.read_text(encoding="utf-8"))
+            found = load(path)
+            for text in texts:
+                self.warn(text)
+            return found
+
+        return self.workspace.cached(kind, key, load_with_warnings, make_and_keep_warnings, store)
+
+
+def make_console() -> Any:
+    """A rich console on standard output."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH_WITHOUT_TERMINAL
+    return Console(highlight=False, width=width)
+
+
+def plain(value: Any) -> Any:
+    """Anything as values that JSON knows; NaN and infinity become null.
+
+    Examples
+    --------
+    >>> plain({"a": float("nan"), "b": (1, Path("x"))})
+    {'a': None, 'b': [1, 'x']}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    if hasattr(value, "tolist"):  # numpy's numbers and arrays
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if value - value == 0 else None
+    return value if value is None or isinstance(value, str | int | bool) else str(value)
+
+
+# --------------------------------------------------------------------------------------------------- commands
+def command(*, own: Container[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Turn a function into a command with the options that all commands share.
+
+    The function gets a :class:`Run` first. A parameter whose type is a dataclass becomes the options of that
+    group. Options that were not typed are taken from the workspace, if there is one.
+
+    Parameters
+    ----------
+    own : options that mean something else in other commands: a workspace sets them in a table of this command
+    """
+
+    def wrap(function: Callable[..., None]) -> Callable[..., None]:
+        hints = typing.get_type_hints(function, include_extras=True)
+        del hints["run"], hints["return"]
+        groups = {name: kind for name, kind in hints.items() if dataclasses.is_dataclass(kind)}
+        parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+        for name, parameter in inspect.signature(function).parameters.items():
+            if name in groups:
+                parameters += _fields(groups[name])
+            elif name in hints:
+                parameters.append(parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hints[name]))
+        parameters += _fields(CommonOptions)
+        kinds = {parameter.name: parameter.annotation for parameter in parameters}
+
+        @functools.wraps(function)
+        def call(context: typer.Context, **options: Any) -> None:
+            with _errors_explained(options), ExitStack() as stack:
+                held = stack.enter_context(ExitStack())
+                workspace = None
+                if options["workspace"] is not None:
+                    from softspread.io.workspace import open_workspace
+
+                    workspace = held.enter_context(open_workspace(options["workspace"]))
+                    options.update(_from_workspace(context, workspace, kinds, own))
+                run = Run(function.__name__, _group(CommonOptions, options), workspace, held.close)
+                stack.enter_context(_warnings_told(run))
+                function(
+                    run,
+                    **{
+                        name: _group(groups[name], options) if name in groups else options[name]
+                        for name in hints
+                    },
+                )
+
+        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        call.__annotations__ = kinds
+        del call.__wrapped__  # or the original signature would be read
+        return call
+
+    return wrap
+
+
+def _fields(group: Any) -> list[inspect.Parameter]:
+    hints = typing.get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            entry.name, inspect.Parameter.KEYWORD_ONLY, default=entry.default, annotation=hints[entry.name]
+        )
+        for entry in dataclasses.fields(group)
+    ]
+
+
+def _group(kind: Any, options: Mapping[str, Any]) -> Any:
+    return kind(**{entry.name: options[entry.name] for entry in dataclasses.fields(kind)})
+
+
+def _from_workspace(
+    context: typer.Context, workspace: "Workspace", kinds: Mapping[str, Any], own: Container[str]
+) -> dict[str, Any]:
+    """Values of the workspace's settings for options of this command that were not typed."""
+    everything: Any = context.find_root().command
+    known = {name: {entry.name for entry in one.params} for name, one in everything.commands.items()}
+    file = workspace.folder / "softspread.toml"
+    found: dict[str, Any] = {}
+    for table, settings in workspace.tables():
+        if table not in ("", *known):
+            raise InputError(f"{file}: no command is called {table!r}; see 'softspread --help'.")
+        for written, value in settings.items():
+            name = {"json": "as_json"}.get(written, written.replace("-", "_"))
+            allowed = known[table] if table else set().union(*known.values())
+            if name not in allowed:
+                whose = f"the command {table!r} has no" if table else "no command has an"
+                hint = f"'softspread {table or context.info_name} --help'"
+                raise InputError(f"{file}: {whose} option {written!r}; see {hint}.")
+            if name not in kinds or (table != context.info_name and (table or name in own)):
+                continue
+            source = context.get_parameter_source(name)
+            if source is not None and source.name in ("DEFAULT", "DEFAULT_MAP"):
+                try:
+                    found[name] = _typed(workspace.folder, value, kinds[name])
+                except ValueError as error:
+                    raise InputError(f"{file}: {written} must be {error}, got {value!r}.") from error
+    return found
+
+
+def _typed(folder: Path, value: Any, kind: Any) -> Any:
+    """A setting in the type of its option; paths start at the workspace."""
+    bare, option = typing.get_args(kind)
+    wanted = next((part for part in typing.get_args(bare) if part is not type(None)), bare)
+    if wanted is Path:
+        return folder / str(value)
+    try:
+        if isinstance(value, bool) != (wanted is bool):
+            raise ValueError
+        typed = wanted(value)
+    except ValueError:
+        raise ValueError(WORDS.get(wanted, "a text")) from None
+    if option.min is not None and typed < option.min:
+        raise ValueError(f"at least {option.min}")
+    return typed
+
+
+@contextmanager
+def _warnings_told(run: Run) -> Iterator[None]:
+    """Print our own warnings as single lines; those of libraries only with ``--debug``."""
+
+    def tell(message: Any, category: Any, *rest: Any, **more: Any) -> None:
+        if issubclass(category, SoftspreadWarning):
+            run.warn(str(message))
+        elif run.common.debug:
+            print(f"{category.__name__}: {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = tell
+        yield
+
+
+@contextmanager
+def _errors_explained(options: Mapping[str, Any]) -> Iterator[None]:
+    """Turn exceptions into a message and an exit code, unless ``--debug`` is set."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt) as error:
+        if options["debug"] or isinstance(error, typer.Exit | typer.Abort):
+            raise
+        raise typer.Exit(explain(error)) from None
+
+
+def explain(error: BaseException) -> int:
+    """Say on standard error what went wrong, and return the exit code."""
+    if isinstance(error, KeyboardInterrupt):
+        print("softspread: interrupted; nothing was left half written.", file=sys.stderr)
+        return INTERRUPTED
+    if isinstance(error, BrokenPipeError):  # the reader of our output left, as ``| head`` does
+        # or the interpreter complains while closing
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILURE
+    if isinstance(error, SoftspreadError):
+        print(f"softspread: {error}", file=sys.stderr)
+        return BAD_INPUT if isinstance(error, InputError | StoreError | MissingExtraError) else FAILURE
+    if isinstance(error, MemoryError):
+        print(f"softspread: out of memory ({error}). --dry-run shows how much a run needs.", file=sys.stderr)
+        return FAILURE
+    print(f"softspread: unexpected {type(error).__name__}: {error}", file=sys.stderr)
+    print("Run again with --debug and report what it shows.", file=sys.stderr)
+    return FAILURE

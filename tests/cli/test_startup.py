@@ -1,0 +1,26 @@
+"""A library is imported when it is used."""
+
+import subprocess
+import sys
+
+
+def test_a_late_module_is_loaded_when_it_is_used_and_not_before():
+    """scikit-learn asks for scipy.stats when it is loaded; whoever uses it gets it, and only then it
+    loads."""
+    code = (
+        "import sys\n"
+        "from softspread.cli.startup import import_when_used\n"
+        "import_when_used('scipy.stats')\n"
+        "import softspread.cli.fitting\n"
+        "assert 'scipy.stats._stats_py' not in sys.modules\n"
+        "import scipy.stats\n"
+        "assert abs(scipy.stats.norm.cdf(0.0) - 0.5) < 1e-15\n"
+        "from scipy.stats import beta, rankdata\n"
+        "assert rankdata([3, 1, 2]).tolist() == [3, 1, 2]\n"
+        "import scipy.stats.qmc\n"
+        "from sklearn.utils.fixes import _mode\n"
+        "assert sys.modules['scipy.stats'].__spec__ is not None\n"
+        "import_when_used('scipy.stats')\n"
+        "assert sys.modules['scipy.stats'].__spec__ is not None"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
