@@ -111,7 +111,6 @@ def ours(folder: Path, alpha: float, tol: float, repeats: int) -> Record:
     Soft labels and scales are kept for the task "truth".
     """
     from softspread.diffusion.diffusion import Diffusion
-    from softspread.diffusion.scales import ScaleFinder
 
     warm_up(alpha, tol)
     graph, rows, labels = load_dataset(folder)
@@ -130,9 +129,8 @@ def ours(folder: Path, alpha: float, tol: float, repeats: int) -> Record:
     p = est.predict_proba()
     answer = time.perf_counter() - begin
     diffusion = Diffusion(graph, alpha, tol=tol)
-    finder: ScaleFinder = diffusion.finder
     begin = time.perf_counter()
-    scales = finder.scales(diffusion.rank[rows])
+    scales = diffusion.scales(rows)
     scale_seconds = time.perf_counter() - begin
     np.savez(folder / f"ours-{alpha:g}-{tol:g}.npz", p=p, scales=scales)
     report, scale_report = est.solve_report_, est.scale_report_

@@ -76,10 +76,7 @@ def spread(
 ) -> FloatArray:
     """Soft labels of all items, in the user's order."""
     diffusion = at(alpha)
-    rows = diffusion.rank[votes.rows]
-    B = np.zeros((diffusion.graph.n_items, n_classes))
-    np.add.at(B, (rows, votes.columns), diffusion.sources(rows, votes.weights))
-    mass = diffusion.graph.to_user_order(diffusion.mass(diffusion.solve(B, 1e-7).X))
+    mass = diffusion.spread_entries(votes.rows, votes.columns, votes.weights, n_classes, 1e-7).mass()
     return soft_labels(mass, np.full((1, n_classes), 1 / n_classes), kappa)
 
 

@@ -73,7 +73,7 @@ def fitted(diffusion, votes, n_classes):
     state = SpreadState(diffusion, votes, n_classes)
     state.solve()
     prior = np.full((diffusion.graph.n_items, n_classes), 1 / n_classes)
-    return state, soft_labels(diffusion.graph.to_user_order(state.mass()), prior, STRENGTH), prior
+    return state, soft_labels(state.mass(), prior, STRENGTH), prior
 
 
 def true_quality(truth, p):

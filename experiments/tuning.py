@@ -80,11 +80,11 @@ class Cifar10h:
         diffusion = Diffusion(self.graph, alpha, tol=1e-5)
         if alpha > UNSURE_ALPHA:
             own = tuning.own_votes(votes, 10)
-            rough = masses.spread_votes(diffusion, diffusion.rank[own.voted], own.weight, None)
-            return self.graph.to_user_order(np.maximum(rough.Y, 0.0))
+            rough = masses.spread_votes(diffusion, own.voted, own.weight, None)
+            return np.maximum(rough.spread.mass(), 0.0)
         state = SpreadState(diffusion, votes, 10)
         state.solve()
-        return self.graph.to_user_order(state.mass())
+        return state.mass()
 
     def error(self, votes, choice, prior=None):
         """RMSE of a choice."""

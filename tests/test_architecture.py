@@ -141,6 +141,26 @@ def test_only_kernels_are_compiled(path):
     assert not [name for name in imported_modules(path) if name.split(".")[0] == "numba"]
 
 
+INNER = {"rank", "order", "to_user_order"}
+INNER_ARRAYS = {f"graph.{name}" for name in ("indptr", "indices", "weights")}
+
+
+@each_of([path for path in FILES if name_of(path) not in {"graph", "diffusion", "_kernels"}])
+def test_the_inner_numbering_stays_inside(path):
+    """Only graph, diffusion and the kernels renumber items; everything above speaks the user's rows."""
+    nodes = nodes_of(path)
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}  # pandas has a method rank()
+    attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
+    used = {
+        node.attr
+        for node in attributes
+        if node.attr.startswith("inner_")
+        or (node.attr in INNER and (node.attr != "rank" or id(node) not in called))
+        or (dotted_name(node).split(".", 1)[-1] in INNER_ARRAYS or dotted_name(node) in INNER_ARRAYS)
+    }
+    assert not used, f"{sorted(used)} speak the inner numbering"
+
+
 @everyfile
 def test_nothing_prints_or_exits_but_the_command_line(path):
     """A library returns and raises."""

@@ -146,7 +146,7 @@ def test_the_sampled_error_is_that_of_the_literal_algorithm(benchmarks, dataset)
     graph, votes, est = dataset
     literal = benchmarks["_literal"]
     p = est.predict_proba()[graph.order]
-    scales = est._state.diffusion.finder.scales(votes.rows)
+    scales = est._state.diffusion.scales(graph.order[votes.rows])
     whole = literal.largest_difference(p, literal.literal_mass(graph, ALPHA, votes))
     found = literal.sampled_error(graph, ALPHA, votes, p, scales, 60.0, np.random.default_rng(0))
     assert found["covered"] == pytest.approx(1.0)

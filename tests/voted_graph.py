@@ -25,7 +25,7 @@ def spread(diffusion, n_votes=N_VOTES, seed=1):
     )
     state = SpreadState(diffusion, VoteTable(rows, columns, np.ones(n_votes)), N_CLASSES)
     state.solve()
-    mass = diffusion.graph.to_user_order(state.mass())
+    mass = state.mass()
     return diffusion, mass, np.bincount(rows, minlength=N).astype(float)
 
 

@@ -30,7 +30,7 @@ def spread_mass(graph, rows, columns, n_classes, alpha, **settings):
     diffusion = Diffusion(graph, alpha, **settings)
     state = SpreadState(diffusion, VoteTable(rows, columns, np.ones(len(rows))), n_classes)
     state.solve()
-    return graph.to_user_order(state.mass())
+    return state.mass()
 
 
 @pytest.mark.parametrize("normalization", ["symmetric", "random_walk"])
@@ -103,4 +103,65 @@ def test_diffusion_survives_pickling(rng):
     before = diffusion.sources(np.arange(5), np.ones(5))
     copy = pickle.loads(pickle.dumps(diffusion))
     np.testing.assert_array_equal(copy.sources(np.arange(5), np.ones(5)), before)
-    np.testing.assert_allclose(copy.profile(3), diffusion.profile(3))
+    np.testing.assert_allclose(copy.literal_profile(3), diffusion.literal_profile(3))
+
+
+@pytest.fixture
+def cloud(rng):
+    return knn_graph(rng.normal(size=(1100, 3)), n_neighbors=6)
+
+
+def test_another_alpha_keeps_all_that_the_user_chose(cloud):
+    """Solver, scaling, tolerance, threads; only what is given changes."""
+    diffusion = Diffusion(cloud, 0.9, scaling="source", solver="direct", tol=1e-7, n_jobs=1, verbose=False)
+    other = diffusion.at(0.5)
+    assert (other.alpha, other.scaling, other.tol, other.solver_name) == (0.5, "source", 1e-7, "direct")
+    assert other.accuracy == scale_accuracy(0.5, 1e-7)
+    assert other.workers is diffusion.workers
+    rows = np.array([3, 1, 4])
+    fresh = Diffusion(cloud, 0.5, scaling="source", solver="direct", tol=1e-7, n_jobs=1)
+    np.testing.assert_array_equal(other.scales(rows), fresh.scales(rows))
+    assert diffusion.at(scaling="none").scaling == "none"
+    assert diffusion.at(tol=1e-4).tol == 1e-4
+    assert diffusion.at(accuracy=1e-2).accuracy == 1e-2
+    assert diffusion.at(n_threads=3).workers.n_threads == 3
+
+
+def test_scales_are_shared_where_they_are_the_same(cloud):
+    """Other threads find scales for both; another accuracy or alpha finds its own."""
+    diffusion = Diffusion(cloud, 0.9, n_jobs=1)
+    more = diffusion.at(n_threads=2)
+    found = more.scales(np.arange(20))
+    assert len(diffusion.known_scales()["rows"]) == 20
+    np.testing.assert_array_equal(diffusion.scales(np.arange(20)), found)
+    assert diffusion.scale_report() == more.scale_report()
+    for other in (diffusion.at(0.8), diffusion.at(accuracy=1e-2), diffusion.at(scaling="source")):
+        assert len(other.known_scales()["rows"]) == 0
+
+
+def test_a_spread_started_nearby_is_the_spread_from_nothing(cloud, rng):
+    """The start saves steps, not accuracy; a useless start is dropped."""
+    rows, weights = rng.integers(0, 1100, 40), rng.random((40, 3))
+    diffusion = Diffusion(cloud, 0.9)
+    near, far = diffusion.at(0.88).spread(rows, weights), diffusion.spread(rows, 1e9 * weights)
+    fresh = diffusion.spread(rows, weights, tol=1e-10).mass()
+    for start in (near, far):
+        found = diffusion.spread(rows, weights, tol=1e-8, start=start)
+        np.testing.assert_allclose(found.mass(), fresh, atol=1e-6)
+        np.testing.assert_array_equal(found.mass(rows[:5], slice(1, 3)), found.mass()[rows[:5], 1:])
+
+
+@pytest.mark.parametrize("normalization", ["symmetric", "random_walk"])
+def test_votes_spread_the_same_as_a_table_and_one_by_one(normalization, rng):
+    """Entries, tables and the loop over votes agree, with repeats."""
+    graph = knn_graph(rng.normal(size=(80, 2)), n_neighbors=4, normalization=normalization)
+    diffusion = Diffusion(graph, 0.9)
+    rows, columns, weights = rng.integers(0, 80, 30), rng.integers(0, 3, 30), rng.random(30)
+    table = np.zeros((30, 3))
+    table[np.arange(30), columns] = weights
+    truth = literal_mass(diffusion, VoteTable(rows, columns, weights), 3)
+    np.testing.assert_allclose(diffusion.spread(rows, table).mass(), truth, atol=1e-9)
+    entries = diffusion.spread_entries(rows, columns, weights, 3)
+    np.testing.assert_allclose(entries.mass(), truth, atol=1e-9)
+    reach = diffusion.reach_of_votes(7, rows)
+    np.testing.assert_allclose(reach, [diffusion.literal_profile(row)[7] for row in rows], atol=1e-9)

@@ -17,8 +17,8 @@ def test_profiles_miss_no_more_than_they_say(normalization, floor, rng):
     rows = rng.integers(0, 300, 25)
     kept = local_profiles(diffusion, rows, floor).toarray()
     truth = np.array([diffusion.literal_profile(int(row)) for row in rows])
-    scales = diffusion.finder.scales(rows)
-    root = diffusion.root
+    scales = diffusion.scales(rows)
+    root = diffusion.root_degrees(np.arange(300))
     reach = root[None, :] if normalization == "symmetric" else root[rows][:, None]
     gap = reach * floor / (0.1 * scales[:, None])
     assert (truth - kept >= -1e-12).all()

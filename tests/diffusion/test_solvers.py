@@ -6,7 +6,8 @@ import pytest
 from softspread import ConvergenceError, InputError, MissingExtraError, affinity_graph, knn_graph
 from softspread._common.threads import Workers
 from softspread.diffusion import amg, cg, direct, push
-from softspread.diffusion.solver import choose_solver, column_groups, measure, prepare, row_blocks
+from softspread.diffusion.registry import PreparedOnUse, choose_solver, prepare
+from softspread.diffusion.solver import column_groups, measure, row_blocks
 
 SOLVERS = ["dense", "direct", "cg", "push", "amg"]
 ROUNDING = 1e-11  # of the dense reference itself, whose condition is up to 2000 here
@@ -153,3 +154,18 @@ def test_answer_of_a_column_does_not_depend_on_its_neighbours(graph):
         together = solver.solve(B, 1e-3).X
         alone = solver.solve(B[:, :1].copy(), 1e-3).X
     np.testing.assert_allclose(together[:, :1], alone, atol=1e-12)
+
+
+def test_a_solver_prepared_on_use_is_checked_at_once_and_prepared_once(graph, monkeypatch):
+    """A wrong name is refused before anything is solved; the factor is made by the first solve alone."""
+    workers = Workers(1)
+    with pytest.raises(InputError, match="magic"):
+        PreparedOnUse("magic", graph, 0.5, workers)
+    made = []
+    prepared = cg.ConjugateGradients.__init__
+    monkeypatch.setattr(cg.ConjugateGradients, "__init__", lambda *args: made.append(1) or prepared(*args))
+    solver = PreparedOnUse("cg", graph, 0.5, workers)
+    assert (solver.name, made) == ("cg", [])
+    B = np.ones((graph.n_items, 1))
+    np.testing.assert_array_equal(solver.solve(B, 1e-8).X, solver.solve(B, 1e-8).X)
+    assert made == [1]

@@ -13,17 +13,13 @@ from softspread.diffusion.literal import literal_mass
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.intervals import calibrated as calibrated_module
 from softspread.intervals.calibrated import (
-    PROBES,
     TAIL_SHARE,
     _CurvePoint,
     _fit_curve,
     _Known,
     _leave_items_out,
     _Likelihood,
-    _nearby_sources,
-    _other_squares,
-    _Probes,
-    _signs,
+    _nearby_scales,
     beta_interval,
     calibrated,
     fit_calibrated,
@@ -42,10 +38,8 @@ def table(rows, columns, weights=None):
 
 
 def spread_mass(diffusion, votes, n_classes):
-    rows = diffusion.rank[votes.rows]
-    B = np.zeros((diffusion.graph.n_items, n_classes))
-    np.add.at(B, (rows, votes.columns), diffusion.sources(rows, votes.weights))
-    return diffusion.graph.to_user_order(np.maximum(diffusion.mass(diffusion.solve(B, 1e-8).X), 0.0))
+    spread = diffusion.spread_entries(votes.rows, votes.columns, votes.weights, n_classes, 1e-8)
+    return np.maximum(spread.mass(), 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -148,13 +142,13 @@ def test_leaving_an_item_out_equals_spreading_without_its_votes():
     graph = knn_graph(rng.normal(size=(40, 2)), n_neighbors=5)
     diffusion = Diffusion(graph, 0.9, n_jobs=1)
     votes = table(rng.integers(0, 40, 50), rng.integers(0, 3, 50))
-    mass = graph.to_user_order(literal_mass(diffusion, votes, 3))
+    mass = literal_mass(diffusion, votes, 3)
     others, sizes = _leave_items_out(standing_votes(votes, 3), mass, sums_of_squares(diffusion, votes, mass))
     for item in range(0, 40, 7):
         kept = votes.rows != item
         rest = table(votes.rows[kept], votes.columns[kept])
-        without = graph.to_user_order(literal_mass(diffusion, rest, 3))
-        reach = diffusion.reach_of_votes(int(diffusion.rank[item]), diffusion.rank[rest.rows])
+        without = literal_mass(diffusion, rest, 3)
+        reach = diffusion.reach_of_votes(item, rest.rows)
         assert_allclose(others[item], without[item], atol=1e-8)
         assert_allclose(sizes[item], reach.sum() ** 2 / (reach**2).sum(), rtol=1e-6)
 
@@ -192,42 +186,18 @@ def test_curve_recovers_how_a_score_was_made():
     assert_allclose(_fit_curve(points, here, np.ones(500)), expected, rtol=0.1)
 
 
-@pytest.mark.parametrize("normalization", ["symmetric", "random_walk"])
-@pytest.mark.parametrize("alpha", [0.25, 0.9, 0.99])
-def test_random_signs_find_the_sums_of_squares(alpha, normalization, monkeypatch):
-    """Means over the voted items agree with the dense inverse within 15 %, also where a profile fills its
-    group."""
-    rng = np.random.default_rng(4)
-    groups = np.repeat(20 * rng.normal(size=(30, 3)), 30, axis=0)  # far apart: 30 independent sums
-    graph = knn_graph(groups + rng.normal(size=(900, 3)), n_neighbors=8, normalization=normalization)
-    votes = table(rng.integers(0, 900, 500), rng.integers(0, 3, 500), rng.choice([1.0, 0.5], 500))
-    standing = standing_votes(votes, 3)
-    diffusion = Diffusion(graph, alpha, scaling="source", n_jobs=1)
-    rows = diffusion.rank[standing.rows]
-    sources, own = diffusion.sources(rows, np.ones(len(rows))), np.ones(len(rows))
-    probes = _Probes(_signs(rng, len(rows)), _signs(rng, 900))
-    exact, exact_reach = _other_squares(diffusion, standing, sources, own, probes)
-    reach = [diffusion.reach_of_votes(int(row), rows) for row in rows[:5]]  # the obvious formula
-    expected = [(standing.squares * phi**2).sum() - standing.squares[i] for i, phi in enumerate(reach)]
-    assert_allclose(exact[:5], expected, rtol=1e-5)
-    monkeypatch.setattr(calibrated_module, "DENSE_ITEMS", 0)
-    found, found_reach = _other_squares(diffusion, standing, sources, own, probes)
-    assert_allclose(found.mean(), exact.mean(), rtol=0.15)
-    # The mean of 1 / x is larger than 1 / mean of x: by PROBES / (PROBES - 2) if sums of signs were normal.
-    assert_allclose(found_reach, exact_reach * PROBES / (PROBES - 2), rtol=0.15)
-
-
 def test_scales_predicted_from_a_sample_are_close(rng, monkeypatch):
     """With many voted items most scales at other alphas are predicted from 100: the typical one to half a per
     cent."""
     graph = knn_graph(rng.normal(size=(1500, 3)) * rng.choice([1.0, 3.0], size=(1500, 1)), n_neighbors=10)
     diffusion, near = Diffusion(graph, 0.75, scaling="source"), Diffusion(graph, 0.5, scaling="source")
     rows = np.sort(rng.choice(1500, 800, replace=False))
-    known = _Known(diffusion, None, np.ones(800), None, None)  # only these two are looked at
-    exact = _nearby_sources(near, known, rows)
-    assert_allclose(exact, 1 / near.finder.scales(rows))
+    standing = standing_votes(table(rows, rows * 0), 1)
+    known = _Known(diffusion, standing, np.ones(800), None, None)  # only these are looked at
+    exact = _nearby_scales(near, known)
+    assert_allclose(exact, near.scales(rows))
     monkeypatch.setattr(calibrated_module, "MOST_SCALES", 100)
-    found = _nearby_sources(near, known, rows)
+    found = _nearby_scales(near, known)
     assert (found != exact).any()
     assert np.sqrt(np.mean((found / exact - 1) ** 2)) < 5e-3
 

@@ -11,12 +11,12 @@ from scipy.sparse import csr_array
 
 from softspread import _kernels, affinity_graph, knn_graph
 from softspread._common.threads import Workers
+from softspread.diffusion import profiles
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.literal import literal_mass
 from softspread.diffusion.push import PushWork
 from softspread.errors import InputError
 from softspread.graph.extension import tie_newcomers
-from softspread.intervals import vote_sums
 from softspread.intervals.hoeffding import estimate_lipschitz, hoeffding
 from softspread.intervals.uncertainty import uncertainty_split
 from softspread.intervals.vote_sums import sums_for_newcomers, sums_of_squares
@@ -43,10 +43,8 @@ def random_case(
     diffusion = Diffusion(graph, alpha, scaling=scaling, n_jobs=1)
     weights = rng.uniform(0.2, 3.0, m) if weighted else None
     votes = table(rng.integers(0, n, m), rng.integers(0, n_classes, m), weights)
-    mass = graph.to_user_order(literal_mass(diffusion, votes, n_classes))
-    phi = np.stack(
-        [graph.to_user_order(diffusion.literal_profile(r)) for r in diffusion.rank[votes.rows]], axis=1
-    )
+    mass = literal_mass(diffusion, votes, n_classes)
+    phi = np.stack([diffusion.literal_profile(row) for row in votes.rows], axis=1)
     return X, graph, diffusion, votes, mass, phi
 
 
@@ -105,7 +103,7 @@ def test_kernel_equals_its_plain_python():
     """Compiled and plain push_sums and push_gather give the same numbers."""
     _, graph, diffusion, votes, _, _ = random_case(2)
     n = graph.n_items
-    seeds = np.unique(diffusion.rank[votes.rows]).astype(np.uint32)
+    seeds = np.unique(graph.rank[votes.rows]).astype(np.uint32)
     features = np.asarray(graph.features)[graph.order]
     system = (graph.indptr, graph.indices, graph.weights, diffusion.root, 0.9, seeds)
 
@@ -140,12 +138,12 @@ def test_affordable_floor_gets_finer_with_the_budget():
     """More work allowed never means a coarser push; enough is what misses 1 % of a profile."""
     _, graph, diffusion, _, _, _ = random_case(1, n=60)
     rows = np.arange(graph.n_items)
-    floors = [vote_sums.affordable_floor(diffusion, rows, budget) for budget in (1, 10**4, 10**6, 10**12)]
+    floors = [profiles.affordable_floor(diffusion, rows, budget) for budget in (1, 10**4, 10**6, 10**12)]
     assert floors == sorted(floors, reverse=True)
-    assert floors[0] == vote_sums.FLOORS[0]
-    M = vote_sums.dense_inverse(diffusion)
+    assert floors[0] == profiles.FLOORS[0]
+    M = profiles.dense_inverse(diffusion)
     missed = []
-    for floor in (floors[-1], vote_sums.FLOORS[vote_sums.FLOORS.index(floors[-1]) - 1]):
+    for floor in (floors[-1], profiles.FLOORS[profiles.FLOORS.index(floors[-1]) - 1]):
         told = np.full((60, 1), 1000.0)  # more than there is, so that the rest tells how much was reached
         reached = 1000.0 - sums_of_squares(diffusion, table(rows, rows * 0), told, floor=floor).rest
         missed.append(1 - reached.sum() / (M / M.diagonal()).sum())
@@ -244,7 +242,7 @@ def test_no_evidence_means_no_knowledge(two_cliques_and_a_loner):
     """An item that no vote reaches gets [0, 1], with and without votes elsewhere."""
     diffusion = Diffusion(two_cliques_and_a_loner, 0.9, n_jobs=1)
     for votes in (table([0, 1], [0, 1]), table([], [])):
-        mass = two_cliques_and_a_loner.to_user_order(literal_mass(diffusion, votes, 2))
+        mass = literal_mass(diffusion, votes, 2)
         p = soft_labels(mass, np.full(2, 0.5), 1e-4)
         for floor in (None, 1e-3):
             sums = sums_of_squares(diffusion, votes, mass, lipschitz=0.0, floor=floor)
@@ -266,7 +264,7 @@ def test_hoeffding_covers_at_least_what_it_promises(rng):
     for _ in range(60):
         rows = rng.integers(0, 60, 80)
         votes = table(rows, rng.random(80) < truth[rows])
-        mass = graph.to_user_order(literal_mass(diffusion, votes, 2))
+        mass = literal_mass(diffusion, votes, 2)
         sums = sums_of_squares(diffusion, votes, mass, lipschitz=0.1)
         lower, upper = hoeffding(soft_labels(mass, np.full(2, 0.5), 1e-4), mass, sums, 0.8)
         inside.append((lower[:, 1] <= truth) & (truth <= upper[:, 1]))
@@ -311,7 +309,7 @@ def test_affinity_graphs_allow_only_intervals_without_bias(path_of_5):
     """A Lipschitz constant above 0 needs distances."""
     diffusion = Diffusion(path_of_5, 0.5, n_jobs=1)
     votes = table([0], [0])
-    mass = path_of_5.to_user_order(literal_mass(diffusion, votes, 2))
+    mass = literal_mass(diffusion, votes, 2)
     with pytest.raises(InputError, match="lipschitz=0"):
         sums_of_squares(diffusion, votes, mass, lipschitz=1.0)
     assert sums_of_squares(diffusion, votes, mass, lipschitz=0.0).bias.tolist() == [0.0] * 5

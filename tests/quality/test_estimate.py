@@ -49,7 +49,7 @@ def fitted(diffusion, votes, n_classes=2):
     state = SpreadState(diffusion, votes, n_classes)
     state.solve()
     prior = np.full((diffusion.graph.n_items, n_classes), 1 / n_classes)
-    return state, soft_labels(diffusion.graph.to_user_order(state.mass()), prior, 1e-4), prior
+    return state, soft_labels(state.mass(), prior, 1e-4), prior
 
 
 @pytest.mark.parametrize("r", [2, 3, 5, 10])

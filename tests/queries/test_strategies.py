@@ -263,7 +263,7 @@ def test_least_evidence_takes_the_lowest(voted):
         lowest = evidence[still_open].min()
         assert evidence[row] <= lowest + 0.05  # profiles for choosing are cut off
         still_open[row] = False
-        evidence = evidence + diffusion.graph.to_user_order(diffusion.literal_profile(diffusion.rank[row]))
+        evidence = evidence + diffusion.literal_profile(row)
 
 
 def test_entropy_takes_the_most_ambiguous_first(voted):

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from softspread._common.types import FloatArray
+from softspread.diffusion.diagonal import own_reach
 from softspread.diffusion.diffusion import Diffusion
-from softspread.heldout.masses import own_reach
 from softspread.votes.table import VoteTable
 
 KAPPAS = (0.01, 0.1, 0.3, 1.0)  # prior strengths to choose from
@@ -60,12 +60,10 @@ def held_out_scores(
     prior: FloatArray | None = None,
 ) -> FloatArray:
     """Weighted mean Brier score of each vote predicted without it, per kappa, theory [leave one out]."""
-    rows = diffusion.rank[votes.rows]
     choices = np.eye(n_classes)[votes.columns]
-    B = np.zeros((diffusion.graph.n_items, n_classes))
-    np.add.at(B, (rows, votes.columns), diffusion.sources(rows, votes.weights * factors))
-    mass = diffusion.mass(diffusion.solve(B, diffusion.tol).X, rows)
-    single = np.minimum(votes.weights, 1.0) * factors * own_reach(diffusion, rows)
+    spread = diffusion.spread_entries(votes.rows, votes.columns, votes.weights * factors, n_classes)
+    mass = spread.mass(votes.rows)
+    single = np.minimum(votes.weights, 1.0) * factors * own_reach(diffusion, votes.rows)
     held_out = np.maximum(mass - choices * single[:, None], 0.0)
     expected = np.full((1, n_classes), 1 / n_classes) if prior is None else prior[votes.rows]
     weight = votes.weights * factors

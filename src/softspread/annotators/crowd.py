@@ -30,8 +30,7 @@ class Crowd:
 
     def __init__(self, diffusion: Diffusion, cells: NetVotes) -> None:
         self.diffusion, self.cells = diffusion, cells
-        self.rows = diffusion.rank[cells.rows]
-        self._unit = diffusion.sources(self.rows, np.ones(len(self.rows)))
+        self.rows = cells.rows
         starts = np.searchsorted(cells.who, np.arange(cells.n_annotators + 1))
         self.parts = [slice(int(first), int(last)) for first, last in pairwise(starts)]
         self.starts: IntArray = starts[:-1] - cells.named.start  # among the named cells
@@ -43,10 +42,7 @@ class Crowd:
 
     def spread(self, amounts: FloatArray) -> FloatArray:
         """Mass at each cell's item from soft votes ``amounts`` (cells, n_classes), same shape."""
-        B = np.zeros((self.diffusion.graph.n_items, amounts.shape[1]))
-        np.add.at(B, self.rows, amounts * self._unit[:, None])
-        Y = self.diffusion.solve(B, self.diffusion.tol).X
-        return np.asarray(self.diffusion.mass(Y, self.rows))
+        return self.diffusion.spread(self.rows, amounts).mass(self.rows)
 
     @cached_property
     def own_as_cast(self) -> FloatArray:
@@ -83,13 +79,18 @@ class Crowd:
         ends = np.cumsum([0, *(len(columns) for _, columns in waiting)])
         if ends[-1] == 0:
             return
-        B = np.zeros((self.diffusion.graph.n_items, int(ends[-1])))
-        for (part, columns), first in zip(waiting, ends[:-1].tolist(), strict=True):
-            sources = amounts[part][:, columns] * self._unit[part][:, None]
-            np.add.at(B[:, first : first + len(columns)], self.rows[part], sources)
-        X = self.diffusion.solve(B, OWN_TOL).X
-        for (part, columns), first in zip(waiting, ends[:-1].tolist(), strict=True):
-            mass = self.diffusion.mass(X[:, first : first + len(columns)], self.rows[part])
+        blocks = list(zip(waiting, ends[:-1].tolist(), strict=True))
+        rows = np.concatenate([np.repeat(self.rows[part], len(columns)) for part, columns in waiting])
+        weights = np.concatenate([amounts[part][:, columns].ravel() for part, columns in waiting])
+        places = np.concatenate(
+            [
+                np.tile(first + np.arange(len(columns)), part.stop - part.start)
+                for (part, columns), first in blocks
+            ]
+        )
+        spread = self.diffusion.spread_entries(rows, places, weights, int(ends[-1]), OWN_TOL)
+        for (part, columns), first in blocks:
+            mass = spread.mass(self.rows[part], slice(first, first + len(columns)))
             out[part.start : part.stop, columns] = mass
 
     def _local_blocks(self) -> dict[int, csr_array]:
@@ -121,10 +122,7 @@ class Crowd:
         """
         diffusion = self.diffusion
         graph = diffusion.graph
-        if diffusion.solver.name in (
-            "dense",
-            "direct",
-        ):  # a column costs next to nothing once there is a factor
+        if diffusion.factored:  # a column costs next to nothing once there is a factor
             return np.zeros(len(self.parts))
         voted = np.unique(self.rows)
         sample = voted[np.linspace(0, len(voted) - 1, min(len(voted), SAMPLE)).astype(np.int64)]

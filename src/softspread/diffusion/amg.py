@@ -10,8 +10,8 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from softspread._common.progress import Advance
 from softspread._common.threads import Workers
-from softspread._common.types import FloatArray, Solution
-from softspread.diffusion.solver import measure, no_progress
+from softspread._common.types import FloatArray
+from softspread.diffusion.solver import Solution, measure, no_progress
 from softspread.errors import MissingExtraError
 from softspread.graph.graph import Graph
 

@@ -8,8 +8,8 @@ import numpy as np
 from softspread import _kernels
 from softspread._common.progress import Advance
 from softspread._common.threads import Workers
-from softspread._common.types import FloatArray, Solution
-from softspread.diffusion.solver import column_groups, measure, no_progress, row_blocks
+from softspread._common.types import FloatArray
+from softspread.diffusion.solver import Solution, column_groups, measure, no_progress, row_blocks
 from softspread.graph.graph import Graph
 
 

@@ -5,17 +5,22 @@
 theory: [profile], [mass], [soft label]. Only the scale s_q of each *distinct* voted item stands between the
 paper's loop over votes and one linear system with a column per class; `literal_mass` keeps the loop as the
 reference.
+
+Rows are the user's. Names that start with ``inner_`` speak the graph's inner numbering instead; only
+``graph``, ``diffusion`` and the compiled loops may use them.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from softspread._common.progress import Advance
 from softspread._common.threads import Workers, count_threads
-from softspread._common.types import FloatArray, IntArray, ScaleReport, Solution
-from softspread.diffusion.scales import ScaleFinder
-from softspread.diffusion.solver import Solver, no_progress, prepare
+from softspread._common.types import AnyArray, FloatArray, IntArray
+from softspread.diffusion.registry import PreparedOnUse
+from softspread.diffusion.scales import ScaleFinder, ScaleReport
+from softspread.diffusion.solver import Solution, Solver, apply_system, no_progress
 from softspread.graph.graph import Graph
 
 PROFILE_TOL = 1e-10  # single profiles (explanations, the literal mode) are cheap enough to be nearly exact
@@ -34,11 +39,15 @@ def scale_accuracy(alpha: float, tol: float) -> float:
 
 
 class Diffusion:
-    """One graph at one alpha: scales, profiles and solves, in the graph's inner numbering.
+    """One graph at one alpha: scales, profiles and solves.
 
     In the random-walk form (I - alpha S)^-1 = D^-1/2 M D^1/2 with the symmetric M, so a vote enters
     multiplied by sqrt(d) at its item and mass leaves divided by sqrt(d); in the symmetric form both factors
     are 1.
+
+    Parameters
+    ----------
+    accuracy : certified accuracy of the scales; None = what ``tol`` asks for at this alpha
     """
 
     def __init__(
@@ -50,70 +59,230 @@ class Diffusion:
         solver: str = "auto",
         tol: float = 1e-6,
         scale_mode: str = "calibrated",
+        accuracy: float | None = None,
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
         self.graph, self.alpha, self.scaling, self.tol = graph, alpha, scaling, tol
         self.literal = solver == "literal"
         self.solver_name, self.scale_mode, self.n_jobs, self.verbose = solver, scale_mode, n_jobs, verbose
+        self.accuracy = scale_accuracy(alpha, tol) if accuracy is None else accuracy
         self.workers = Workers(count_threads(n_jobs))
-        self.solver: Solver = prepare("auto" if self.literal else solver, graph, alpha, self.workers)
-        delta = scale_accuracy(alpha, tol)
-        self.finder = ScaleFinder(graph, alpha, scaling, scale_mode, delta, self.solver, self.workers)
+        self.solver: Solver = PreparedOnUse("auto" if self.literal else solver, graph, alpha, self.workers)
+        self.inner_finder = self._finder()
         self.root = graph.root_degrees()
-        self.rank = graph.rank
         self._factor = self.root if graph.normalization == "random_walk" else None
 
+    def _finder(self) -> ScaleFinder:
+        return ScaleFinder(
+            self.graph, self.alpha, self.scaling, self.scale_mode, self.accuracy, self.solver, self.workers
+        )
+
+    def at(
+        self,
+        alpha: float | None = None,
+        *,
+        tol: float | None = None,
+        scaling: str | None = None,
+        accuracy: float | None = None,
+        n_threads: int | None = None,
+    ) -> "Diffusion":
+        """The same graph and the same choice of solver with another alpha, or whatever else is given.
+
+        What still holds is shared: the threads, a prepared solver, scales found by either of the two.
+        """
+        other = Diffusion(
+            self.graph,
+            self.alpha if alpha is None else alpha,
+            scaling=self.scaling if scaling is None else scaling,
+            solver=self.solver_name,
+            tol=self.tol if tol is None else tol,
+            scale_mode=self.scale_mode,
+            accuracy=accuracy,
+            n_jobs=self.n_jobs if n_threads is None else n_threads,
+            verbose=self.verbose,
+        )
+        if n_threads is None:
+            other.workers = self.workers
+        if other.alpha == self.alpha and n_threads is None:
+            other.solver = self.solver
+        if (other.alpha, other.scaling, other.accuracy) == (self.alpha, self.scaling, self.accuracy):
+            other.inner_finder = self.inner_finder.with_workers(other.workers)
+        else:
+            other.inner_finder = other._finder()
+        return other
+
     def __getstate__(self) -> dict[str, Any]:
-        names = ("graph", "alpha", "scaling", "tol", "scale_mode", "n_jobs", "verbose")
+        names = ("graph", "alpha", "scaling", "tol", "scale_mode", "accuracy", "n_jobs", "verbose")
         return {
             "settings": {name: getattr(self, name) for name in names} | {"solver": self.solver_name},
-            "scales": self.finder.state(),
+            "scales": self.known_scales(),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         settings = dict(state["settings"])
         self.__init__(settings.pop("graph"), settings.pop("alpha"), **settings)  # type: ignore[misc]
-        self.finder.restore(state["scales"])
+        self.restore_scales(state["scales"])
 
-    def sources(self, rows: IntArray, weights: FloatArray) -> FloatArray:
-        """What votes of these weights put into the symmetric system at their items."""
-        amounts = weights / self.finder.scales(rows, self.verbose)
-        return amounts if self._factor is None else amounts * self._factor[rows]
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return self.graph.n_items
 
-    def mass(self, Y: FloatArray, rows: Any = slice(None)) -> FloatArray:
-        """Mass of the given rows from the solution of the symmetric system."""
-        part = Y[rows]
-        return part if self._factor is None else np.asarray(part / self._factor[rows][:, None])
+    # ------------------------------------------------------------------------------------------------- scales
+    @property
+    def exact_scales(self) -> bool:
+        """Whether one dense factor gives every scale exactly."""
+        return self.inner_finder.exact
 
-    def error_factor(self) -> FloatArray:
-        """What an error of the symmetric solution is multiplied with to become an error of mass, per item."""
-        return np.ones(self.graph.n_items) if self._factor is None else 1 / self._factor
+    @property
+    def factored(self) -> bool:
+        """Whether the solver keeps a factor, so that a further column costs next to nothing."""
+        return self.solver.name in ("dense", "direct")
 
-    def solve(self, B: FloatArray, tol: float, advance: Advance = no_progress) -> Solution:
-        """The symmetric system."""
-        return self.solver.solve(B, tol, advance)
+    def scales(self, rows: IntArray) -> FloatArray:
+        """s_q of each row; those not known yet are found and kept, theory [scale]."""
+        return self.inner_finder.scales(self.graph.rank[rows], self.verbose)
 
-    def profile(self, row: int) -> FloatArray:
-        """M e_q of the symmetric system, unscaled."""
-        unit = np.zeros((self.graph.n_items, 1))
-        unit[row] = 1.0
-        return np.asarray(self.solve(unit, PROFILE_TOL).X[:, 0])
-
-    def reach_of_votes(self, row: int, vote_rows: IntArray) -> FloatArray:
-        """How much one item receives from a vote of weight 1 on each of the given rows."""
-        profile = self.profile(row)[vote_rows]
-        scaled = profile / self.finder.scales(vote_rows)
-        return scaled if self._factor is None else scaled * self._factor[vote_rows] / self._factor[row]
-
-    def literal_profile(self, row: int) -> FloatArray:
-        """Algorithm 1, lines 11 and 12: one solve for one vote, divided as the scaling says."""
-        phi = self.profile(row)
-        if self._factor is not None:
-            phi = phi * self._factor[row] / self._factor
-        scale = {"peak": float(phi.max()), "source": float(phi[row]), "none": 1.0}[self.scaling]
-        return np.asarray(phi / scale)
+    def rows_per_scale(self) -> float:
+        """How many rows of the graph the solve for one scale takes, on average over a fixed sample."""
+        return self.inner_finder.rows_per_scale()
 
     def scale_report(self) -> ScaleReport:
         """How well the scales are known."""
-        return self.finder.report()
+        return self.inner_finder.report()
+
+    def known_scales(self) -> dict[str, AnyArray]:
+        """All scales found so far, for a file; only :meth:`restore_scales` of the same graph reads it."""
+        return self.inner_finder.state()
+
+    def restore_scales(self, state: dict[str, AnyArray]) -> None:
+        """The inverse of :meth:`known_scales`."""
+        self.inner_finder.restore(state)
+
+    def sources(
+        self, rows: IntArray, weights: FloatArray | float = 1.0, scales: FloatArray | None = None
+    ) -> FloatArray:
+        """What votes of these weights put into the symmetric system at their items, (len(rows),).
+
+        ``scales`` replaces the items' own scales where they are known from elsewhere.
+        """
+        amounts = weights / (self.scales(rows) if scales is None else scales)
+        return amounts if self._factor is None else amounts * self._factor[self.graph.rank[rows]]
+
+    def missed_at_most(self, floor: float) -> FloatArray:
+        """(n,) mass that a push of a unit source to this floor can miss, theory [push bound]."""
+        missed = floor * self.root * self.inner_error_factor() / (1 - self.alpha)
+        return self.graph.to_user_order(missed)
+
+    def root_degrees(self, rows: IntArray) -> FloatArray:
+        """sqrt(d) of some items, 1 for isolated ones."""
+        return np.asarray(self.root[self.graph.rank[rows]])
+
+    # ------------------------------------------------------------------------------------------ mass of votes
+    def spread(
+        self,
+        rows: IntArray,
+        weights: FloatArray,
+        *,
+        scales: FloatArray | None = None,
+        tol: float | None = None,
+        start: "Spread | None" = None,
+    ) -> "Spread":
+        """Spread soft votes.
+
+        Parameters
+        ----------
+        rows : (m,) items voted on, in any order, repeats allowed
+        weights : (m, columns) what each puts into every column
+        scales : (m,) instead of the items' own scales
+        tol : relative residual of every column; None = the diffusion's
+        start : a solution nearby, such as that for another alpha: used where it is closer than nothing
+        """
+        B = np.zeros((self.n_items, weights.shape[1]))
+        np.add.at(B, self.graph.rank[rows], weights * self.sources(rows, scales=scales)[:, None])
+        tol = self.tol if tol is None else tol
+        return Spread(self, self.inner_solve(B, tol).X if start is None else self._solve_from(start, B, tol))
+
+    def spread_entries(
+        self, rows: IntArray, columns: IntArray, weights: FloatArray, n_columns: int, tol: float | None = None
+    ) -> "Spread":
+        """:meth:`spread` for votes that each belong to one column: (m,) rows, columns and weights."""
+        B = self.inner_entries(rows, columns, weights, n_columns)
+        return Spread(self, self.inner_solve(B, self.tol if tol is None else tol).X)
+
+    def _solve_from(self, start: "Spread", B: FloatArray, tol: float) -> FloatArray:
+        R = B - self.inner_apply(start.inner_solution)
+        wanted, left = tol * np.linalg.norm(B, axis=0), np.linalg.norm(R, axis=0)
+        open_columns = np.flatnonzero(left > wanted)
+        Y = start.inner_solution.copy()
+        if len(open_columns):
+            share = float(np.min(wanted[open_columns] / left[open_columns]))
+            if share < tol:  # the start is worse than nothing somewhere
+                return self.inner_solve(B, tol).X
+            Y[:, open_columns] += self.inner_solve(np.ascontiguousarray(R[:, open_columns]), share).X
+        return Y
+
+    # ----------------------------------------------------------------------------------------------- profiles
+    def reach_of_votes(self, row: int, vote_rows: IntArray) -> FloatArray:
+        """How much one item receives from a vote of weight 1 on each of the given rows; one solve."""
+        rank = self.graph.rank
+        reach = self._profile(rank[row])[rank[vote_rows]] * self.sources(vote_rows)
+        return np.asarray(reach if self._factor is None else reach / self._factor[rank[row]])
+
+    def literal_profile(self, row: int) -> FloatArray:
+        """Algorithm 1, lines 11 and 12: one solve for one vote, divided as the scaling says, (n,)."""
+        seed = self.graph.rank[row]
+        phi = self._profile(seed)
+        if self._factor is not None:
+            phi = phi * self._factor[seed] / self._factor
+        scale = {"peak": float(phi.max()), "source": float(phi[seed]), "none": 1.0}[self.scaling]
+        return self.graph.to_user_order(phi / scale)
+
+    def _profile(self, inner_row: int) -> FloatArray:
+        """M e_q of the symmetric system, unscaled, in inner numbering."""
+        unit = np.zeros((self.n_items, 1))
+        unit[inner_row] = 1.0
+        return np.asarray(self.inner_solve(unit, PROFILE_TOL).X[:, 0])
+
+    # ---------------------------------------------------------------------------------------- inner numbering
+    def inner_solve(self, B: FloatArray, tol: float, advance: Advance = no_progress) -> Solution:
+        """The symmetric system."""
+        return self.solver.solve(B, tol, advance)
+
+    def inner_apply(self, X: FloatArray) -> FloatArray:
+        """(I - alpha S) X."""
+        return apply_system(self.graph, self.alpha, X, self.workers)
+
+    def inner_entries(
+        self, rows: IntArray, columns: IntArray, weights: FloatArray, n_columns: int
+    ) -> FloatArray:
+        """B of the symmetric system for votes on the user's rows."""
+        B = np.zeros((self.n_items, n_columns))
+        if len(rows):
+            np.add.at(B, (self.graph.rank[rows], columns), self.sources(rows, weights))
+        return B
+
+    def inner_mass(self, Y: FloatArray, inner_rows: Any = slice(None)) -> FloatArray:
+        """Mass of some inner rows from the solution of the symmetric system."""
+        part = Y[inner_rows]
+        return part if self._factor is None else np.asarray(part / self._factor[inner_rows][:, None])
+
+    def inner_error_factor(self) -> FloatArray:
+        """What an error of the symmetric solution is multiplied with to become an error of mass, per item."""
+        return np.ones(self.n_items) if self._factor is None else 1 / self._factor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread:
+    """What votes have brought to every item."""
+
+    diffusion: Diffusion
+    inner_solution: FloatArray  # (n, columns)  solution of the symmetric system
+
+    def mass(self, rows: IntArray | None = None, columns: slice = slice(None)) -> FloatArray:
+        """Mass per column, of all items or of some; the solver's tolerance may leave it below 0."""
+        diffusion, Y = self.diffusion, self.inner_solution[:, columns]
+        if rows is not None:
+            return diffusion.inner_mass(Y, diffusion.graph.rank[rows])
+        return diffusion.graph.to_user_order(diffusion.inner_mass(Y))

@@ -13,12 +13,11 @@ from threadpoolctl import threadpool_limits
 
 from softspread._common.progress import Advance
 from softspread._common.threads import Workers
-from softspread._common.types import FloatArray, Solution
-from softspread.diffusion.solver import measure, no_progress
+from softspread._common.types import FloatArray
+from softspread.diffusion.solver import MOST_DENSE_ITEMS, Solution, measure, no_progress
 from softspread.errors import InputError
 from softspread.graph.graph import Graph
 
-MOST_DENSE_ITEMS = 20_000  # 3.2 GB for the factor
 ONE_THREAD_ITEMS = (
     2_000  # below, BLAS threads wait for each other longer than they work, above all on a busy machine
 )

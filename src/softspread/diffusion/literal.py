@@ -15,14 +15,10 @@ from softspread.votes.table import VoteTable
 def literal_mass(
     diffusion: Diffusion, votes: VoteTable, n_classes: int, advance: Advance = no_progress
 ) -> FloatArray:
-    """Algorithm 1, lines 8 to 15, in inner numbering: one solve per vote. Slow; the reference for everything
-    else.
-    """
-    mass = np.zeros((diffusion.graph.n_items, n_classes))
-    rows = diffusion.rank[votes.rows]
-    for row, column, weight in zip(
-        rows.tolist(), votes.columns.tolist(), votes.weights.tolist(), strict=True
-    ):
+    """Algorithm 1, lines 8 to 15: (n, n_classes), one solve per vote. Slow; the reference for all else."""
+    mass = np.zeros((diffusion.n_items, n_classes))
+    entries = zip(votes.rows.tolist(), votes.columns.tolist(), votes.weights.tolist(), strict=True)
+    for row, column, weight in entries:
         mass[:, column] += weight * diffusion.literal_profile(row)
         advance(1)
     return mass

@@ -1,4 +1,4 @@
-"""Profiles of many items, kept only where they are large enough to matter.
+"""Profiles of many items, kept only where they are large enough to matter, and sums over them.
 
     phi_q[i] = M_iq / s_q  for the items i that a push to ``floor`` reaches    theory: [profile], [push bound]
 
@@ -7,59 +7,221 @@ sqrt(d_i) floor / ((1 - alpha) s_q), in the random-walk form sqrt(d_q) floor / (
 """
 
 import threading
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
 
 from softspread import _kernels
-from softspread._common.types import IntArray
+from softspread._common.types import FloatArray, IndexArray, IntArray
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.push import PushWork
 
 CHUNK = 64  # profiles per task
+DENSE_ITEMS = 2_000  # up to here the dense inverse takes about a second and misses nothing
+DENSE_BLOCK = 256  # voted items per block of the dense path; memory n x block
+FLOORS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)  # finer costs more and misses less
+EDGE_BUDGET = 1_000_000_000  # edges that all pushes together may visit: 6 to 20 s on one core
+ENOUGH_MISSED = 0.01  # of a profile's weight; a finer floor would no longer narrow an interval
+SAMPLE_SEEDS = 16  # items on which the cost of a floor is measured
+SUM_BLOCKS = 8  # blocks of seeds with sums of their own; fixed, so that threads do not change results
+
+
+class _Scratch:
+    """Memory of one thread for pushes of unit sources."""
+
+    def __init__(self, n: int) -> None:
+        work = PushWork(n)
+        self.arrays = (np.zeros(n), np.zeros(n), work.touched, work.mark, work.queue, work.queued)
+
+
+def _system(diffusion: Diffusion) -> tuple[IntArray, IndexArray, FloatArray, FloatArray, float]:
+    graph = diffusion.graph
+    return graph.indptr, graph.indices, graph.weights, diffusion.root, diffusion.alpha
+
+
+def _run_pushes(diffusion: Diffusion, work: Callable[[int, _Scratch], None], n_blocks: int) -> None:
+    """Call ``work(block, scratch)`` for each block, every thread with scratch memory of its own."""
+    local = threading.local()
+
+    def with_scratch(block: int) -> None:
+        if not hasattr(local, "scratch"):
+            local.scratch = _Scratch(diffusion.n_items)
+        work(block, local.scratch)
+
+    diffusion.workers.run(with_scratch, range(n_blocks))
 
 
 def local_profiles(diffusion: Diffusion, rows: IntArray, floor: float = 1e-4) -> csr_array:
-    """Scaled profiles of the given inner rows, (len(rows), n) in inner numbering.
+    """Scaled profiles of the given rows, (len(rows), n).
 
     ``result[j, i]`` is how much item i receives from one vote on ``rows[j]``. Memory and time grow as 1 /
     floor.
     """
     graph = diffusion.graph
-    n = graph.n_items
-    chunks = list(range(0, len(rows), CHUNK))
-    parts: list[tuple[IntArray, IntArray, np.ndarray]] = [(np.empty(0, np.int64),) * 3 for _ in chunks]
-    scratch = threading.local()
-    seeds = rows.astype(np.uint32)
+    seeds = graph.rank[rows].astype(np.uint32)
+    n_chunks = -(-len(rows) // CHUNK)
+    empty = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+    parts: list[tuple[IntArray, IntArray, FloatArray]] = [empty for _ in range(max(1, n_chunks))]
 
-    def work(number: int) -> None:
-        if not hasattr(scratch, "work"):
-            scratch.work, scratch.x, scratch.r = PushWork(n), np.zeros(n), np.zeros(n)
-        part = seeds[chunks[number] : chunks[number] + CHUNK]
-        memory = scratch.work
-        parts[number] = _kernels.push_profiles(
-            graph.indptr,
-            graph.indices,
-            graph.weights,
-            diffusion.root,
-            diffusion.alpha,
-            part,
-            floor,
-            scratch.x,
-            scratch.r,
-            memory.touched,
-            memory.mark,
-            memory.queue,
-            memory.queued,
-        )
+    def work(number: int, scratch: _Scratch) -> None:
+        part = seeds[number * CHUNK : (number + 1) * CHUNK]
+        parts[number] = _kernels.push_profiles(*_system(diffusion), part, floor, *scratch.arrays)
 
-    diffusion.workers.run(work, range(len(chunks)))
-    sizes = np.concatenate([part[0] for part in parts]) if parts else np.empty(0, np.int64)
-    indices = np.concatenate([part[1] for part in parts]) if parts else np.empty(0, np.int64)
-    values = np.concatenate([part[2] for part in parts]) if parts else np.empty(0)
+    _run_pushes(diffusion, work, n_chunks)
+    sizes, nodes, values = (np.concatenate(column) for column in zip(*parts, strict=True))
     owner = np.repeat(np.arange(len(rows)), sizes)
-    values = values * diffusion.sources(rows, np.ones(len(rows)))[owner] * diffusion.error_factor()[indices]
+    values = values * diffusion.sources(rows)[owner] * diffusion.inner_error_factor()[nodes]
     indptr = np.concatenate([[0], np.cumsum(sizes)])
-    profiles = csr_array((values, indices, indptr), shape=(len(rows), n))
+    profiles = csr_array((values, graph.order[nodes], indptr), shape=(len(rows), diffusion.n_items))
     profiles.sort_indices()
     return profiles
+
+
+def dense_inverse(diffusion: Diffusion) -> FloatArray:
+    """(I - alpha S)^-1 of the symmetric system, (n, n), no entry negative."""
+    rank = diffusion.graph.rank
+    return np.asarray(_inner_inverse(diffusion)[np.ix_(rank, rank)])
+
+
+def _inner_inverse(diffusion: Diffusion) -> FloatArray:
+    A = -diffusion.alpha * diffusion.graph.inner_operator().toarray()
+    np.fill_diagonal(A, A.diagonal() + 1.0)
+    factor, _ = dpotrf(A, lower=1, overwrite_a=1)  # positive definite for every alpha below 1
+    half, _ = dpotri(factor, lower=1, overwrite_c=1)
+    half = np.tril(half)
+    return np.asarray(np.maximum(half + np.tril(half, -1).T, 0.0))
+
+
+# ---------------------------------------------------------------------------------------- sums over all votes
+@dataclass(frozen=True, slots=True, eq=False)
+class ProfileSums:
+    """Sums over the votes of what each item receives, as far as the profiles were followed."""
+
+    mass: FloatArray  # (n,)     w phi
+    squares: FloatArray  # (n,)  w^2 phi^2
+    bias: FloatArray  # (n,)     w phi min(1, L dist)
+    own: FloatArray  # (v,)      phi of a vote at its own item
+    floor: float  # of the push; 0 = nothing missed
+
+
+def profile_sums(
+    diffusion: Diffusion, rows: IntArray, weights: FloatArray, lipschitz: float, floor: float | None = None
+) -> ProfileSums:
+    """Sums over votes of w phi, w^2 phi^2 and w phi min(1, L dist) for every item.
+
+    Parameters
+    ----------
+    rows : (v,) distinct voted items
+    weights : (v, 2) sum of the weights of an item's votes, and sum of their squares
+    lipschitz : L; 0 needs no features
+    floor : of the push; None = exact up to 2000 items, else fine enough to miss 1 % of a profile, or the
+        finest that visits at most a billion edges
+    """
+    graph = diffusion.graph
+    inner = graph.rank[rows]
+    by_place = np.argsort(inner)  # neighbours in memory one after the other
+    seeds, sources = inner[by_place], diffusion.sources(rows)[by_place]
+    weights = np.ascontiguousarray(weights[by_place])
+    if floor is None and diffusion.n_items <= DENSE_ITEMS:
+        floor = 0.0
+        sums, own = _dense_sums(diffusion, seeds, sources, weights, lipschitz)
+    else:
+        floor = affordable_floor(diffusion, rows, EDGE_BUDGET) if floor is None else floor
+        sums, own = _pushed_sums(diffusion, seeds, sources, weights, lipschitz, floor)
+    mass, squares, bias = (graph.to_user_order(column) for column in sums.T)
+    own *= sources * diffusion.inner_error_factor()[seeds]
+    return ProfileSums(mass, squares, bias, own[np.argsort(by_place)], floor)
+
+
+def _dense_sums(
+    diffusion: Diffusion, seeds: IntArray, sources: FloatArray, weights: FloatArray, lipschitz: float
+) -> tuple[FloatArray, FloatArray]:
+    graph, M = diffusion.graph, _inner_inverse(diffusion)
+    factor = diffusion.inner_error_factor()
+    sums = np.zeros((diffusion.n_items, 3))
+    X = np.asarray(graph.features, dtype=np.float64)[graph.order] if lipschitz else None
+    for first in range(0, len(seeds), DENSE_BLOCK):
+        part = slice(first, first + DENSE_BLOCK)
+        phi = M[:, seeds[part]] * sources[part] * factor[:, None]
+        sums[:, 0] += phi @ weights[part, 0]
+        sums[:, 1] += (phi * phi) @ weights[part, 1]
+        if X is not None:
+            sums[:, 2] += (phi * np.minimum(1.0, lipschitz * cdist(X, X[seeds[part]]))) @ weights[part, 0]
+    return sums, M[seeds, seeds]
+
+
+def affordable_floor(diffusion: Diffusion, rows: IntArray, edge_budget: int) -> float:
+    """The floor at which pushes from these rows miss 1 %, or the finest that visits at most so many edges.
+
+    Both are judged by a sample. As S sqrt(d) = sqrt(d), a profile holds sum_i M_iq sqrt(d_i) = sqrt(d_q) / (1
+    - alpha).
+    """
+    graph = diffusion.graph
+    seeds = np.sort(graph.rank[rows])
+    seeds = seeds[graph.inner_degrees[seeds] > 0]  # an isolated item is done after one step
+    if len(seeds) == 0:
+        return FLOORS[-1]
+    places = np.linspace(0, len(seeds) - 1, min(SAMPLE_SEEDS, len(seeds))).astype(np.int64)
+    sample = seeds[places].astype(np.uint32)
+    scratch = _Scratch(diffusion.n_items)
+    weights = np.stack([diffusion.root, np.zeros(diffusion.n_items)], axis=1)
+    ones = np.ones(diffusion.n_items)
+    whole = diffusion.root[sample] / (1 - diffusion.alpha)
+    afford = FLOORS[0]
+    for floor in FLOORS:
+        out = np.empty((len(sample), 5))
+        edges = _kernels.push_gather(
+            *_system(diffusion), sample, ones, ones, weights, floor, *scratch.arrays, out
+        )
+        if edges / len(sample) * len(seeds) > edge_budget:
+            break
+        afford = floor
+        if np.mean(1 - out[:, 0] / whole) <= ENOUGH_MISSED:
+            break
+    return afford
+
+
+def _pushed_sums(
+    diffusion: Diffusion,
+    seeds: IntArray,
+    sources: FloatArray,
+    weights: FloatArray,
+    lipschitz: float,
+    floor: float,
+) -> tuple[FloatArray, FloatArray]:
+    graph = diffusion.graph
+    features = np.asarray(graph.features)[graph.order] if lipschitz else np.zeros((1, 0))
+    factor, unsigned = diffusion.inner_error_factor(), seeds.astype(np.uint32)
+    own = np.empty(len(seeds))
+    cuts = np.linspace(0, len(seeds), SUM_BLOCKS + 1).astype(np.int64)
+    sums = [np.zeros((0, 3)) for _ in range(SUM_BLOCKS)]
+
+    def work(block: int, scratch: _Scratch) -> None:
+        part = slice(int(cuts[block]), int(cuts[block + 1]))
+        if part.start == part.stop:
+            return
+        sums[block] = np.zeros((diffusion.n_items, 3))
+        _kernels.push_sums(
+            *_system(diffusion),
+            unsigned[part],
+            sources[part],
+            factor,
+            weights[part],
+            features,
+            lipschitz if lipschitz else -1.0,
+            floor,
+            *scratch.arrays,
+            sums[block],
+            own[part],
+        )
+
+    _run_pushes(diffusion, work, SUM_BLOCKS)
+    total = np.zeros((diffusion.n_items, 3))
+    for part in sums:
+        if len(part):
+            total += part
+    return total, own

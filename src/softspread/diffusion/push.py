@@ -8,8 +8,8 @@ import numpy as np
 from softspread import _kernels
 from softspread._common.progress import Advance
 from softspread._common.threads import Workers
-from softspread._common.types import FloatArray, IndexArray, Solution
-from softspread.diffusion.solver import measure, no_progress
+from softspread._common.types import FloatArray, IndexArray
+from softspread.diffusion.solver import Solution, measure, no_progress
 from softspread.graph.graph import Graph
 
 

@@ -14,13 +14,15 @@ the votes and their order.
 """
 
 import threading
+from copy import copy
+from dataclasses import dataclass
 
 import numpy as np
 
 from softspread import _kernels
 from softspread._common.progress import progress_bar
 from softspread._common.threads import Workers
-from softspread._common.types import AnyArray, FloatArray, IntArray, ScaleReport
+from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.diffusion.solver import MOST_COLUMNS, Solver
 from softspread.graph.graph import Graph
 
@@ -42,8 +44,30 @@ GLOBAL_DELTA = (
 SMALLEST_DELTA = 1e-9  # below, rounding in the local solves is no longer negligible
 
 
+@dataclass(frozen=True, slots=True)
+class ScaleReport:
+    """How well the scales of the voted items are known, as shares of the scale."""
+
+    method: str  # "exact", "certified", "calibrated" or "none"
+    certified: float  # proven: no scale is further off than this
+    # largest error on a sample solved far more tightly; equals ``certified`` where nothing was sampled
+    estimated: float
+    global_solves: int = 0  # how many items needed a solve over the whole graph
+
+
+class _Known:
+    """What has been found out about the scales of one graph at one alpha."""
+
+    def __init__(self, n_items: int) -> None:
+        self.scales = np.full(n_items, np.nan)
+        self.certified = np.zeros(n_items)
+        self.sample: tuple[IntArray, FloatArray] | None = None
+        self.remainder: tuple[float, float] | None = None  # fitted multiple, largest error on the sample
+        self.global_solves = 0
+
+
 class ScaleFinder:
-    """Scales of items of one graph at one alpha; each is computed once and kept."""
+    """Scales of items of one graph at one alpha, in inner numbering; each is computed once and kept."""
 
     def __init__(
         self,
@@ -60,13 +84,15 @@ class ScaleFinder:
         self._solver, self._workers = solver, workers
         # In the random-walk form M_iq / M_qq <= alpha < 1: the seed is always the peak.
         self._want_peak = scaling == "peak" and graph.normalization == "symmetric"
-        self._known = np.full(graph.n_items, np.nan)
-        self._certified = np.zeros(graph.n_items)
+        self._known = _Known(graph.n_items)
         self._max_degree = float(graph.inner_degrees.max(initial=0.0))
         self._scratch = threading.local()
-        self._sample: tuple[IntArray, FloatArray] | None = None
-        self._remainder: tuple[float, float] | None = None  # fitted multiple, largest error on the sample
-        self._global_solves = 0
+
+    def with_workers(self, workers: Workers) -> "ScaleFinder":
+        """The same finder at work with other threads; what one finds, both know."""
+        other = copy(self)
+        other._workers = workers
+        return other
 
     @property
     def exact(self) -> bool:
@@ -77,44 +103,45 @@ class ScaleFinder:
         """The scale of each (inner) row; new ones are computed and kept."""
         if self.scaling == "none" or self.alpha == 0.0:
             return np.ones(len(rows))
-        new = np.unique(rows[np.isnan(self._known[rows])])
+        new = np.unique(rows[np.isnan(self._known.scales[rows])])
         if len(new) and (self.exact or not self._is_local()):
             self._keep(new, *self._solve_globally(new, show))
         elif len(new):
             self._find_locally(new, show)
-        return self._known[rows]
+        return self._known.scales[rows]
 
     def report(self) -> ScaleReport:
         """How well all scales asked for so far are known."""
         if self.scaling == "none" or self.alpha == 0.0:
             return ScaleReport("none", 0.0, 0.0)
-        known = ~np.isnan(self._known)
-        certified = float(self._certified[known].max(initial=0.0))
+        known = ~np.isnan(self._known.scales)
+        certified = float(self._known.certified[known].max(initial=0.0))
         if self.exact:
             return ScaleReport("exact", certified, certified)
         if (
-            self._remainder is None
+            self._known.remainder is None
         ):  # nothing was fitted: mode "certified", or every item was solved on the whole graph
-            return ScaleReport("certified", certified, certified, self._global_solves)
-        return ScaleReport("calibrated", certified, min(certified, self._remainder[1]), self._global_solves)
+            return ScaleReport("certified", certified, certified, self._known.global_solves)
+        estimated = min(certified, self._known.remainder[1])
+        return ScaleReport("calibrated", certified, estimated, self._known.global_solves)
 
     def state(self) -> dict[str, AnyArray]:
         """What must be saved so that a loaded finder gives the same scales."""
-        known = np.flatnonzero(~np.isnan(self._known))
-        fitted = np.array(self._remainder or (), dtype=np.float64)
+        known = np.flatnonzero(~np.isnan(self._known.scales))
+        fitted = np.array(self._known.remainder or (), dtype=np.float64)
         return {
             "rows": known,
-            "scales": self._known[known],
-            "certified": self._certified[known],
+            "scales": self._known.scales[known],
+            "certified": self._known.certified[known],
             "fitted": fitted,
         }
 
     def restore(self, state: dict[str, AnyArray]) -> None:
         """The inverse of :meth:`state`."""
-        self._known[state["rows"]] = state["scales"]
-        self._certified[state["rows"]] = state["certified"]
+        self._known.scales[state["rows"]] = state["scales"]
+        self._known.certified[state["rows"]] = state["certified"]
         if len(state["fitted"]):
-            self._remainder = (float(state["fitted"][0]), float(state["fitted"][1]))
+            self._known.remainder = (float(state["fitted"][0]), float(state["fitted"][1]))
 
     def _find_locally(self, rows: IntArray, show: bool) -> None:
         alpha = self.alpha
@@ -133,16 +160,16 @@ class ScaleFinder:
         self._keep(rows, scale, error)
 
     def _keep(self, rows: IntArray, scale: FloatArray, error: FloatArray) -> None:
-        self._known[rows] = scale
-        self._certified[rows] = error / scale
+        self._known.scales[rows] = scale
+        self._known.certified[rows] = error / scale
 
     def _solved_sample(self) -> tuple[IntArray, FloatArray]:
         """A fixed sample of items with neighbours, and their local solves."""
-        if self._sample is None:
+        if self._known.sample is None:
             tied = np.flatnonzero(self.graph.inner_degrees > 0)
             rows = tied[np.linspace(0, len(tied) - 1, min(len(tied), CALIBRATION_ITEMS)).astype(np.int64)]
-            self._sample = rows, self._local_solves(rows, self.delta)
-        return self._sample
+            self._known.sample = rows, self._local_solves(rows, self.delta)
+        return self._known.sample
 
     def rows_per_scale(self) -> float:
         """How many rows of the graph the solve for one scale takes, on average over a fixed sample."""
@@ -159,7 +186,7 @@ class ScaleFinder:
         """The multiple k in r.M r = k |r|^2, median over a fixed sample, and the largest error it leaves
         there.
         """
-        if self._remainder is None:
+        if self._known.remainder is None:
             sample, loose = self._solved_sample()
             tight = self._local_solves(sample, self.delta * CALIBRATION_FACTOR)
             truth = tight[:, 0] + tight[:, 1] / (1 - self.alpha**2)
@@ -167,8 +194,8 @@ class ScaleFinder:
             multiples = (truth[good] - loose[good, 0]) / loose[good, 1]
             middle = float(np.median(multiples)) if good.any() else 1 / (1 - self.alpha**2)
             errors = np.abs(middle - multiples) * loose[good, 1] / truth[good]
-            self._remainder = (middle, float(errors.max(initial=0.0)) if good.any() else np.inf)
-        return self._remainder
+            self._known.remainder = (middle, float(errors.max(initial=0.0)) if good.any() else np.inf)
+        return self._known.remainder
 
     def _local_solves(self, rows: IntArray, delta: float, show: bool = False) -> FloatArray:
         graph = self.graph
@@ -219,7 +246,7 @@ class ScaleFinder:
                 scales[part], errors[part] = self._solve_columns(rows[part])
                 advance(len(rows[part]))
         if not self.exact:
-            self._global_solves += len(rows)
+            self._known.global_solves += len(rows)
         return scales, errors
 
     def _solve_columns(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:

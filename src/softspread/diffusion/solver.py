@@ -1,14 +1,16 @@
 """The seam between the method and linear algebra: (I - alpha S) X = B, solved and measured.
 
-    prepare(name, graph, alpha) once  ->  .solve(B, tol) often  ->  Solution (X, R, report)   theory: [system]
+    Solver(graph, alpha, workers) once  ->  .solve(B, tol) often  ->  Solution (X, R, report)
+                                                                                             theory: [system]
 
 B and X are in the graph's inner numbering. The residual of every answer is computed from the answer itself,
 so a report never repeats what a solver believes of itself. Since |M e_i|^2 <= M_ii / (1 - alpha) and M_ii <=
 1 / (1 - alpha^2), no entry of X is further from the truth than |r|_2 / sqrt((1 - alpha) (1 - alpha^2)),
-theory [entry bound].
+theory [entry bound]. The names of the solvers are in ``registry``.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
@@ -17,18 +19,38 @@ import numpy as np
 from softspread import _kernels
 from softspread._common.progress import Advance
 from softspread._common.threads import Workers
-from softspread._common.types import FloatArray, Solution, SolveReport
-from softspread.errors import ConvergenceError, InputError
+from softspread._common.types import FloatArray
+from softspread.errors import ConvergenceError
 from softspread.graph.graph import Graph
 
 MOST_COLUMNS = 16  # columns that the compiled loops take at once
 MANY_ENTRIES = 200_000  # below, threads cost more than they save
 N_BLOCKS = 16  # row blocks for the threads; fixed, so that sums do not depend on the number of threads
+MOST_DENSE_ITEMS = 20_000  # 3.2 GB for the factor of the dense solver
 ROUNDING = 8 * np.finfo(np.float64).eps
 
 
 def no_progress(steps: int) -> None:
     """Show nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class SolveReport:
+    """What a solve of (I - alpha S) X = B reached, measured on the answer itself."""
+
+    solver: str
+    iterations: int
+    residual: float  # largest |b - (I - alpha S) x|_2 / |b|_2 over the columns
+    bound: float  # proven: no entry of X is further than this from the true one (rounding apart)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """X with (I - alpha S) X = B, and what is left over."""
+
+    X: FloatArray  # (n, columns)
+    R: FloatArray  # (n, columns)  B - (I - alpha S) X
+    report: SolveReport
 
 
 class Solver(Protocol):
@@ -115,36 +137,8 @@ def measure(
     if not residual <= max(tol * (1 + 1e-3), ROUNDING / (1 - alpha)):
         raise ConvergenceError(
             f"{solver} reached a relative residual of {residual:.1e} after {iterations} steps, asked "
-            f"{tol:.0e}. "
-            "Loosen tol, or pass solver='dense' (n up to about 5000) or solver='amg' (alpha close to 1)."
+            f"{tol:.0e}. Loosen tol, or pass solver='dense' (up to {MOST_DENSE_ITEMS:,} items) or "
+            "solver='amg' (alpha close to 1)."
         )
     bound = entry_bound(alpha, float(np.linalg.norm(R, axis=0).max(initial=0.0)))
     return Solution(X, R, SolveReport(solver, iterations, residual, bound))
-
-
-def prepare(name: str, graph: Graph, alpha: float, workers: Workers) -> Solver:
-    """The named solver for this graph and alpha."""
-    from softspread.diffusion import amg, cg, direct, push
-
-    table: dict[str, SolverFactory] = {
-        "dense": direct.DenseSolver,
-        "direct": direct.SparseDirectSolver,
-        "cg": cg.ConjugateGradients,
-        "push": push.PushSolver,
-        "amg": amg.MultigridSolver,
-    }
-    if name == "auto":
-        name = choose_solver(graph.n_items)
-    if name not in table:
-        raise InputError(f"solver must be 'auto' or one of {sorted(table)}, got {name!r}.")
-    return table[name](graph, alpha, workers)
-
-
-DENSE_ITEMS = 1_000  # up to here one dense factor is faster than compiled iterations, and exact
-
-
-def choose_solver(n_items: int) -> str:
-    """Dense for small graphs, else conjugate gradients: in lockstep they beat multigrid up to alpha 0.9999 at
-    least.
-    """
-    return "dense" if n_items <= DENSE_ITEMS else "cg"

@@ -10,13 +10,14 @@ The second choice matters: with spammers toned down, votes need not travel as fa
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from softspread._common import validation
 from softspread._common.types import AnyArray, FloatArray
-from softspread.annotators.choosing import KAPPAS
+from softspread.annotators.choosing import KAPPAS, DiffusionAt
 from softspread.annotators.fit import fit_annotators, why_neutral
 from softspread.annotators.report import LEAST_PART, AnnotatorFit, AnnotatorReport
 from softspread.diffusion.diffusion import Diffusion
@@ -106,8 +107,8 @@ def settle(
     else:
         assert isinstance(items, Graph)
         graph, alpha, strength, tuning = items, wishes.alphas[0], wishes.strengths[0], None
-    diffusion_at = DiffusionsOf(graph, how)
-    fit = _rate(diffusion_at, votes, n_classes, wishes, alpha, prior, memory)
+    diffusion_at = cache(how.diffusion(graph, alpha).at)  # each is made once, with its scales
+    fit = _rate(diffusion_at, graph, how, votes, n_classes, wishes, alpha, prior, memory)
     if fit is None or not wishes.open:
         return Settings(diffusion_at(alpha), strength, tuning, fit)
     # Soft votes already carry the neighbours' opinion and cannot judge it: the votes as cast do, with their
@@ -117,7 +118,9 @@ def settle(
 
 
 def _rate(
-    diffusion_at: "DiffusionsOf",
+    diffusion_at: DiffusionAt,
+    graph: Graph,
+    how: Spreading,
     votes: VoteTable,
     n_classes: int,
     wishes: Wishes,
@@ -141,7 +144,6 @@ def _rate(
     def choose(table: VoteTable, factors: FloatArray) -> tuple[float, float]:
         weighted = table.with_weights(table.weights * factors)
         alphas = [alpha] if (factors == 1).all() else wishes.alphas  # all alike: alpha was chosen so already
-        graph, how = diffusion_at.graph, diffusion_at.how
         found = choose_parameters(
             graph,
             weighted,
@@ -170,28 +172,6 @@ def _rate(
 def rate_only(diffusion: Diffusion, votes: VoteTable, n_classes: int) -> AnnotatorReport:
     """What the votes say about those who cast them, where it changes no weight."""
     return fit_annotators(lambda _: diffusion, votes, n_classes, alphas=[diffusion.alpha]).report
-
-
-class DiffusionsOf:
-    """One graph at any alpha; each diffusion is made once, with its scales."""
-
-    def __init__(self, graph: Graph, how: Spreading) -> None:
-        self.graph, self.how = graph, how
-        self._made: dict[float, Diffusion] = {}
-
-    def __call__(self, alpha: float) -> Diffusion:
-        if alpha not in self._made:
-            how = self.how
-            self._made[alpha] = Diffusion(
-                self.graph,
-                alpha,
-                scaling=how.scaling,
-                solver=how.solver,
-                tol=how.tol,
-                n_jobs=how.n_jobs,
-                verbose=how.verbose,
-            )
-        return self._made[alpha]
 
 
 class Weighting:

@@ -13,7 +13,7 @@ from softspread.annotators.report import AnnotatorReport
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.scales import SCALINGS
 from softspread.errors import InputError
-from softspread.estimators.auto import DiffusionsOf, Weighting, Wishes, rate_only, settle
+from softspread.estimators.auto import Weighting, Wishes, rate_only, settle
 from softspread.estimators.base import Answer, VotesEstimator
 from softspread.graph import Graph, knn_graph
 from softspread.graph.extension import tie_newcomers
@@ -177,7 +177,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         )
 
     def _make_diffusion(self) -> Diffusion:
-        return DiffusionsOf(self.graph_, self._how())(self.alpha_)
+        return self._how().diffusion(self.graph_, self.alpha_)
 
     def _build_graph(self, n_neighbors: int) -> Graph:
         return knn_graph(
@@ -221,8 +221,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         self._state.refine()
 
     def _evidence(self) -> Evidence:
-        order, state = self.graph_.to_user_order, self._state
-        return Evidence(np.asarray(order(state.mass())), np.asarray(order(state.error_bound())))
+        return Evidence(self._state.mass(), self._state.error_bound())
 
     def _evidence_of_new(self, X: AnyArray) -> tuple[Evidence, FloatArray]:
         """One more step of the diffusion; a new item's prior is that of its neighbours."""
@@ -240,8 +239,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         """Soft labels of a few fitted items, (len(items), n_classes): the quick answer after an update."""
         self._checked(None)
         rows = self._names.rows(items)
-        mass = self._state.mass(self._state.diffusion.rank[rows])
-        return soft_labels(mass, self.prior_[rows], self._prior_strength())
+        return soft_labels(self._state.mass(rows), self.prior_[rows], self._prior_strength())
 
     def _spread_fit(self, answer: Answer) -> SpreadFit:
         def fitted() -> tuple[Evidence, FloatArray]:
@@ -321,7 +319,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         state = self._choosing_state()
         picked = choose_items(
             state.diffusion,
-            np.asarray(self.graph_.to_user_order(state.mass())),
+            state.mass(),
             self.vote_counts_.sum(axis=1),
             batch_size,
             strategy,
@@ -430,13 +428,13 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         (n,).
         """
         check_is_fitted(self)
-        return np.asarray(self.graph_.to_user_order(self._state.error_bound()))
+        return self._state.error_bound()
 
     @property
     def stale_(self) -> BoolArray:
         """Items whose soft label could be off by more than 0.01 since the last refinement, (n,)."""
         check_is_fitted(self)
-        return np.asarray(self.graph_.to_user_order(self._state.stale(self._prior_strength())))
+        return self._state.stale(self._prior_strength())
 
     @property
     def solve_report_(self) -> Any:

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from softspread._common import validation
 from softspread._common.archive import pack_names, read_archive, unpack_names, write_archive
-from softspread._common.types import AnyArray, SolveReport
+from softspread._common.types import AnyArray
 from softspread.annotators.report import AnnotatorFit, AnnotatorReport
+from softspread.diffusion.solver import SolveReport
 from softspread.errors import InputError, StoreError
 from softspread.estimators.auto import Weighting
 from softspread.estimators.base import VotesEstimator
@@ -127,7 +128,7 @@ def _put_spreading(
         header["annotators"], more = _pack_annotators(est._weighting.fit)
         arrays |= {f"annotators.{name}": array for name, array in more.items()}
     arrays |= {f"graph.{name}": array for name, array in est.graph_.arrays().items()}
-    arrays |= {f"scales.{name}": array for name, array in est._state.diffusion.finder.state().items()}
+    arrays |= {f"scales.{name}": array for name, array in est._state.diffusion.known_scales().items()}
     arrays |= {f"state.{name}": array for name, array in est._state.arrays().items()}
     header["refined"] = est._state.refined
     solved = est._state.solve_report
@@ -151,15 +152,15 @@ def _take_spreading(
     est.tuning_ = None if header["tuning"] is None else _unpack_tuning(header["tuning"])
     _restore_prior(est)
     diffusion = est._make_diffusion()
-    diffusion.finder.restore(part("scales."))
+    diffusion.restore_scales(part("scales."))
     weighting = None
     if header["annotators"] is not None:
         fit = _unpack_annotators(header["annotators"], part("annotators."))
         weighting = Weighting(fit, est._votes.take(slice(len(fit.weights))))
     est._use_weighting(weighting)
     est._state = SpreadState(diffusion, est._counted_votes, len(est.classes_))
-    est._state.restore(part("state."), header["refined"])
-    est._state.solve_report = None if header["solved"] is None else SolveReport(**header["solved"])
+    solved = None if header["solved"] is None else SolveReport(**header["solved"])
+    est._state.restore(part("state."), header["refined"], solved)
     est._forget_answers()
 
 

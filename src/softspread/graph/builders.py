@@ -4,6 +4,7 @@ X or A  ->  symmetric affinity in inner numbering  ->  Graph        theory: [wei
 """
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy.spatial import cKDTree
 
 from softspread._common import validation
 from softspread._common.threads import Workers, count_threads
-from softspread._common.types import FloatArray, Neighbors
+from softspread._common.types import AnyArray, FloatArray, Neighbors
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.graph.graph import NORMALIZATIONS, Graph, operator_from_affinity
 from softspread.graph.neighbors import leaf_order, search_neighbors
@@ -59,25 +60,47 @@ def knn_graph(
     features = validation.features(X)
     validation.choice("normalization", normalization, NORMALIZATIONS)
     k = _affordable_neighbors(n_neighbors, len(features))
-    order = leaf_order(features)
-    inner = features[order]  # searching in leaf order also makes the search itself kinder to the cache
     with Workers(count_threads(n_jobs)) as workers:
-        found = search_neighbors(inner, k, index, workers, validation.generator(random_state), verbose)
-    sigma2 = kernel_width(found, bandwidth)
-    A = symmetric_affinity(found, sigma2)
-    graph = operator_from_affinity(
-        A,
-        order,
-        kind="knn",
-        normalization=normalization,
-        n_neighbors=k,
-        sigma2=sigma2,
-        recall_=found.recall,
-        index=found.index,
-        features=features,
-        details=found.details,
-    )
-    return tell_of_gaps(graph)
+        search = NeighborSearch(features, k, index, workers, validation.generator(random_state), verbose)
+    return tell_of_gaps(search.graph(k, bandwidth, normalization))
+
+
+class NeighborSearch:
+    """The nearest neighbours of all items, searched once; a graph for each number of them up to the most."""
+
+    def __init__(
+        self,
+        features: AnyArray,
+        most: int,
+        index: str,
+        workers: Workers,
+        rng: np.random.Generator,
+        verbose: bool = False,
+    ) -> None:
+        self._features, self._order = np.asarray(features), leaf_order(np.asarray(features))
+        # searching in leaf order also makes the search itself kinder to the cache
+        self._found = search_neighbors(self._features[self._order], most, index, workers, rng, verbose)
+
+    def graph(self, n_neighbors: int, bandwidth: str | float, normalization: str = "symmetric") -> Graph:
+        """The graph of each item's ``n_neighbors`` nearest."""
+        found = replace(
+            self._found,
+            indices=np.ascontiguousarray(self._found.indices[:, :n_neighbors]),
+            squared=np.ascontiguousarray(self._found.squared[:, :n_neighbors]),
+        )
+        sigma2 = kernel_width(found, bandwidth)
+        return operator_from_affinity(
+            symmetric_affinity(found, sigma2),
+            self._order,
+            kind="knn",
+            normalization=normalization,
+            n_neighbors=found.indices.shape[1],
+            sigma2=sigma2,
+            recall_=found.recall,
+            index=found.index,
+            features=self._features,
+            details=found.details,
+        )
 
 
 def epsilon_graph(

@@ -3,11 +3,12 @@
     A (n, n) symmetric affinity  ->  S = D^-1/2 A D^-1/2  or  D^-1 A        theory: [operator]
 
 Inside, items are renumbered so that neighbours are close in memory, and S is always kept in its symmetric
-form: the random-walk form is D^-1/2 (symmetric form) D^1/2, so one set of solvers serves both. Outside, only
-the user's order is seen.
+form: the random-walk form is D^-1/2 (symmetric form) D^1/2, so one set of solvers serves both. The inner
+numbering stays in ``graph``, ``diffusion`` and the compiled loops; everything above sees the user's order.
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from softspread._common.archive import read_archive, write_archive
+from softspread._common.digests import digest
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IndexArray, IntArray
 from softspread.errors import StoreError
 
@@ -71,7 +73,7 @@ class Graph:
         """Items without any neighbour; each is a component of its own."""
         return int(np.count_nonzero(self.inner_degrees == 0))
 
-    @property
+    @cached_property
     def rank(self) -> IntArray:
         """Inner number of each of the user's rows."""
         rank = np.empty_like(self.order)
@@ -124,6 +126,27 @@ class Graph:
     def _to_user_matrix(self, inner: csr_array) -> csr_array:
         rank = self.rank
         return csr_array(inner[rank][:, rank])
+
+    def edges(self) -> tuple[IntArray, IntArray]:
+        """Both ends of every undirected edge, as the user's rows, the smaller row first."""
+        starts = self.order[np.repeat(np.arange(self.n_items), np.diff(self.indptr))]
+        ends = self.order[self.indices]
+        once = starts < ends
+        return starts[once], ends[once]
+
+    @property
+    def rows_by_neighborhood(self) -> IntArray:
+        """All rows of the user, close items near each other; the graph alone fixes the order."""
+        return self.order
+
+    @property
+    def edges_per_item(self) -> IntArray:
+        """How many other items each item is tied to, in the user's order."""
+        return self.to_user_order(np.diff(self.indptr))
+
+    def digest(self) -> str:
+        """Equal for graphs with the same edges, inside and out."""
+        return digest([self.indptr, self.indices, self.order]).hex()
 
     def arrays(self) -> dict[str, AnyArray]:
         """All arrays of the graph, by field name."""

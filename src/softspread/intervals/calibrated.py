@@ -27,10 +27,11 @@ import numpy as np
 from scipy.special import betaincinv, expit, gammaln, logit
 
 from softspread._common import validation
-from softspread._common.types import FloatArray, IntArray
+from softspread._common.types import FloatArray
 from softspread.diffusion.diffusion import Diffusion
+from softspread.diffusion.probes import LEAST_SQUARES, RandomSigns, squares_and_reach
 from softspread.errors import SoftspreadWarning
-from softspread.intervals.vote_sums import DENSE_ITEMS, SumsOfSquares, dense_inverse, sums_of_squares
+from softspread.intervals.vote_sums import SumsOfSquares, sums_of_squares
 from softspread.intervals.wilson import SNAP, snap_ends
 from softspread.votes.ballots import StandingVotes, standing_votes
 from softspread.votes.table import VoteTable
@@ -39,7 +40,6 @@ ALPHAS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 BELOW, ABOVE = 3, 2  # neighbours of the alpha in use on this grid at which the Brier score is looked at
 WINDOW_TOL = 1e-4  # of the scales at these alphas; only means over many votes are read from them
 SOLVE_TOL = 1e-6  # of the solves there
-PROBE_TOL = 1e-4  # of the solves for random signs, whose squares are estimates anyway
 EXACT_ALPHA = (
     0.95  # above, scales cost milliseconds each: most are then predicted from those at the alpha in use
 )
@@ -47,8 +47,6 @@ SCALE_SAMPLE = 128  # voted items from which the prediction is learned ...
 MOST_SCALES = (
     20_000  # ... and up to EXACT_ALPHA, where scales are cheap, but 100,000 of them still take half a minute
 )
-# columns of random signs: a sum of squares is known to sqrt(2 / 16), its mean over many items far better
-PROBES = 16
 CURVE_KAPPA = 0.01  # prior strength of the scored predictions
 CURVE_NOISE = 0.15  # of a difference of scores that the curve's form may miss
 CURVE_SLACK = 1e-4  # added to standard errors, so that no difference counts as known exactly
@@ -76,7 +74,6 @@ NUGGET_STARTS = (-3.0, 1.5)  # the likelihood may have two hills
 CURVE_PRIOR = 0.3  # how far ln(mean Rs) may be from what the Brier curve says
 EXPONENT_RANGE = (-6.0, 9.0)  # keeps Rs away from 0 and 1
 SMALLEST_SIZE = 1e-3  # effective number of other votes where none arrived
-LEAST_SQUARES = 1e-12  # sums of squares below this are rounding: nobody else is reached
 
 MOST_REPEATED = 20_000  # items with two or more votes that the likelihood looks at; more would not move it
 FEW_REPEATED, ENOUGH_REPEATED = 20, 50  # under the first we warn, the second we recommend
@@ -306,48 +303,43 @@ def _curve_share(
 ) -> float:
     """Mean error share from how the leave-item-out Brier score changes with alpha."""
     standing = known.standing
-    rows = known.diffusion.rank[standing.rows]
+    rows = standing.rows
     window = _window(known.diffusion.alpha, alphas)
-    probes = _Probes(
-        _signs(rng, len(rows)), _signs(rng, known.diffusion.graph.n_items)
-    )  # the same at every alpha
+    signs = RandomSigns(rng, len(rows), known.diffusion.n_items)  # the same at every alpha
     items, classes = np.nonzero(standing.counts)
     points = []
     for alpha in window:
         if alpha == known.diffusion.alpha:
-            at, others, own = known.diffusion, known.others, known.own
-            sources = at.sources(rows, np.ones(len(rows)))
+            at, others, own, scales = known.diffusion, known.others, known.own, None
         else:
             at = diffusions.get(alpha) or _at_alpha(known.diffusion, alpha)
-            sources, own = _nearby_sources(at, known, rows), np.ones(len(rows))
-            others = _other_mass(at, standing, sources)
+            scales, own = _nearby_scales(at, known), np.ones(len(rows))
+            others = _other_mass(at, standing, scales)
         chances = _smoothed(others, CURVE_KAPPA, known.overall)
         brier = (chances**2).sum(axis=1)[items] - 2 * chances[items, classes] + 1
-        squares, reach = _other_squares(at, standing, sources, own, probes)
+        squares, reach = squares_and_reach(at, rows, standing.squares, own, signs, scales)
         sizes = _effective_size(others.sum(axis=1), squares)
         noise = float(np.average(1 / np.maximum(sizes, 1.0), weights=standing.totals))
         points.append(_CurvePoint(brier, noise, reach))
     return _fit_curve(points, window.index(known.diffusion.alpha), standing.counts[items, classes])
 
 
-def _nearby_sources(at: Diffusion, known: _Known, rows: IntArray) -> FloatArray:
-    """What a vote puts into the system at another alpha, for each voted (inner) row."""
+def _nearby_scales(at: Diffusion, known: _Known) -> FloatArray:
+    """Scale of each voted item at another alpha."""
+    rows = known.standing.rows
     size = MOST_SCALES if at.alpha <= EXACT_ALPHA else SCALE_SAMPLE
-    if len(rows) <= size or at.finder.exact:
-        return at.sources(rows, np.ones(len(rows)))
-    diffusion = known.diffusion
-    here = known.own / (diffusion.sources(rows, np.ones(len(rows))) * diffusion.error_factor()[rows])  # M_qq
-    u, v = np.log(np.maximum(here, 1.0)), np.log(diffusion.root[rows])
+    if len(rows) <= size or at.exact_scales:
+        return at.scales(rows)
+    here = known.own * known.diffusion.scales(rows)  # M_qq
+    u, v = np.log(np.maximum(here, 1.0)), np.log(known.diffusion.root_degrees(rows))
     features = np.stack([np.ones_like(u), u, v, u * u, u * v, v * v], axis=1)
     sample = np.linspace(0, len(rows) - 1, size).astype(np.int64)
-    scales = at.finder.scales(rows[sample])
+    scales = at.scales(rows[sample])
     fitted = np.linalg.lstsq(features[sample], np.log(scales), rcond=None)[0]
-    predicted = np.exp(
-        np.clip(features @ fitted, 0.0, -np.log1p(-(at.alpha**2)))
-    )  # 1 <= M_qq <= 1 / (1 - alpha^2)
+    # 1 <= M_qq <= 1 / (1 - alpha^2)
+    predicted = np.exp(np.clip(features @ fitted, 0.0, -np.log1p(-(at.alpha**2))))
     predicted[sample] = scales
-    factor = at.root[rows] if at.graph.normalization == "random_walk" else 1.0
-    return np.asarray(factor / predicted)
+    return np.asarray(predicted)
 
 
 def nearby_diffusions(diffusion: Diffusion, alphas: Sequence[float] = ALPHAS) -> dict[float, Diffusion]:
@@ -369,62 +361,14 @@ def _window(alpha: float, alphas: Sequence[float]) -> list[float]:
 
 def _at_alpha(diffusion: Diffusion, alpha: float) -> Diffusion:
     # Scaled by the source, so that a vote's own entry is 1; peaks elsewhere are rare and do not move means.
-    return Diffusion(diffusion.graph, alpha, scaling="source", tol=WINDOW_TOL, n_jobs=diffusion.n_jobs)
+    return diffusion.at(alpha, scaling="source", tol=WINDOW_TOL)
 
 
-def _other_mass(diffusion: Diffusion, standing: StandingVotes, sources: FloatArray) -> FloatArray:
+def _other_mass(diffusion: Diffusion, standing: StandingVotes, scales: FloatArray) -> FloatArray:
     """Mass of other items' votes at each voted item, (v, n_classes)."""
-    rows = diffusion.rank[standing.rows]
-    B = np.zeros((diffusion.graph.n_items, standing.counts.shape[1]))
-    B[rows] = standing.counts * sources[:, None]
-    Y = diffusion.mass(diffusion.solve(B, SOLVE_TOL).X, rows)
-    return np.asarray(np.maximum(Y - standing.counts, 0.0))  # scaled by the source: a vote's own entry is 1
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Probes:
-    """Random signs. As they are independent, E (sum_j sign_j a_j)^2 = sum_j a_j^2, for every item in one
-    solve.
-    """
-
-    votes: FloatArray  # (v, PROBES)
-    items: FloatArray  # (n, PROBES)  inner numbering
-
-
-def _signs(rng: np.random.Generator, n: int) -> FloatArray:
-    return np.where(rng.random((n, PROBES)) < 0.5, -1.0, 1.0)
-
-
-def _other_squares(
-    diffusion: Diffusion, standing: StandingVotes, sources: FloatArray, own: FloatArray, probes: _Probes
-) -> tuple[FloatArray, float]:
-    """Sum of w^2 phi^2 over other items' votes at each voted item, (v,), and the mean reach of the voted
-    items.
-
-    Reach is the effective number of other items in a profile, (sum_i M_iq)^2 / sum_i M_iq^2 over i != q.
-    Exact up to 2000 items, by random signs above: at alpha 0.99 a profile is so wide that pushes to an
-    affordable floor lose it.
-    """
-    n = diffusion.graph.n_items
-    rows = diffusion.rank[standing.rows]
-    factor = diffusion.error_factor()[rows]
-    own_raw = own / (sources * factor)  # M_qq
-    if n <= DENSE_ITEMS:
-        M = dense_inverse(diffusion)[rows]
-        phi = M[:, rows] * sources * factor[:, None]
-        squares = (phi * phi) @ standing.squares - standing.squares * own**2
-        total, total_squares = M.sum(axis=1) - own_raw, (M * M).sum(axis=1) - own_raw**2
-    else:
-        amounts = probes.votes * np.sqrt(standing.squares)[:, None]
-        B = np.zeros((n, PROBES))
-        B[rows] = amounts * sources[:, None]
-        received = diffusion.mass(diffusion.solve(B, PROBE_TOL).X, rows)
-        squares = ((received - amounts * own[:, None]) ** 2).mean(axis=1)
-        B = np.column_stack([probes.items, np.ones(n)])
-        X = diffusion.solve(B, PROBE_TOL).X[rows] - own_raw[:, None] * B[rows]
-        total, total_squares = X[:, PROBES], (X[:, :PROBES] ** 2).mean(axis=1)
-    reach = np.divide(total**2, total_squares, out=np.zeros(len(rows)), where=total_squares > LEAST_SQUARES)
-    return np.maximum(squares, 0.0), float(reach.mean())
+    spread = diffusion.spread(standing.rows, standing.counts, scales=scales, tol=SOLVE_TOL)
+    # scaled by the source: a vote's own entry is 1
+    return np.asarray(np.maximum(spread.mass(standing.rows) - standing.counts, 0.0))
 
 
 def _fit_curve(points: list[_CurvePoint], here: int, weights: FloatArray) -> float:

@@ -76,12 +76,10 @@ def estimate_lipschitz(graph: Graph, p: FloatArray, evidence: FloatArray) -> flo
             "features. "
             "Pass lipschitz=0 for intervals without bias, or method='wilson'."
         )
-    user = graph.order
-    starts = user[np.repeat(np.arange(graph.n_items), np.diff(graph.indptr))]
-    ends = user[graph.indices]
+    starts, ends = graph.edges()
     known = evidence >= LIPSCHITZ_EVIDENCE
-    once = (starts < ends) & known[starts] & known[ends]
-    starts, ends = starts[once], ends[once]
+    both_known = known[starts] & known[ends]
+    starts, ends = starts[both_known], ends[both_known]
     X = np.asarray(graph.features)
     distances = _row_norms(X, starts, ends)
     long_enough = (

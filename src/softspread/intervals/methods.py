@@ -74,7 +74,7 @@ class CalibratedMethod:
         return fit_calibrated(
             state.diffusion,
             state.votes,
-            np.asarray(state.diffusion.graph.to_user_order(state.mass())),
+            state.mass(),
             prior=fit.prior,
             weights_are_counts=fit.weights_are_counts,
         )

@@ -14,45 +14,20 @@ so that intervals may come out too wide, never too narrow; the bias of the missi
 rest_i min(1, L diameter). In the random-walk form e_i = f / (1 - alpha) and b_q = sqrt(d_q) / s_q.
 """
 
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.sparse import csr_array
-from scipy.spatial.distance import cdist
 
-from softspread import _kernels
 from softspread._common import validation
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.diffusion.diffusion import Diffusion
-from softspread.diffusion.push import PushWork
+from softspread.diffusion.profiles import profile_sums
 from softspread.errors import InputError
 from softspread.graph.graph import Graph
 from softspread.votes.ballots import standing_votes
 from softspread.votes.table import VoteTable
-
-DENSE_ITEMS = 2_000  # up to here the dense inverse takes about a second and misses nothing
-FLOORS = (
-    1e-2,
-    3e-3,
-    1e-3,
-    3e-4,
-    1e-4,
-    3e-5,
-    1e-5,
-    3e-6,
-    1e-6,
-)  # of the push; finer costs more and misses less
-EDGE_BUDGET = 1_000_000_000  # edges that all pushes together may visit: 6 to 20 s on one core
-ENOUGH_MISSED = 0.01  # of a profile's weight; a finer floor would no longer narrow an interval
-SAMPLE_SEEDS = 16  # items on which the cost of a floor is measured
-N_BLOCKS = (
-    8  # blocks of seeds with sums of their own; fixed, so that results do not depend on the number of threads
-)
-DENSE_BLOCK = 256  # voted items per block of the dense path; memory n x block
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,44 +90,28 @@ def sums_of_squares(
                 "pass lipschitz=0 for intervals without bias, or method='wilson'."
             )
     standing = standing_votes(votes, mass.shape[1], weights_are_counts)
-    rows = diffusion.rank[standing.rows]
-    by_place = np.argsort(rows)  # neighbours in memory one after the other
-    rows = rows[by_place]
-    vote_sums = np.ascontiguousarray(np.stack([standing.totals, standing.squares], axis=1)[by_place])
-    sources = diffusion.sources(rows, np.ones(len(rows)))
-    if graph.n_items <= DENSE_ITEMS and floor is None:
-        floor = 0.0
-        sums, own = _dense_sums(diffusion, rows, sources, vote_sums, lipschitz)
-    else:
-        floor = (
-            affordable_floor(diffusion, rows, EDGE_BUDGET)
-            if floor is None
-            else validation.positive("floor", floor)
-        )
-        sums, own = _pushed_sums(diffusion, rows, sources, vote_sums, lipschitz, floor)
-    factor = diffusion.error_factor()
-    evidence = mass.sum(axis=1)[graph.order]
-    rest = np.maximum(evidence - sums[:, 0], 0.0) if floor else np.zeros(graph.n_items)
-    rest += np.broadcast_to(np.asarray(mass_error, dtype=np.float64), (graph.n_items,))[graph.order]
-    reach = floor * diffusion.root * factor / (1 - diffusion.alpha)  # e_i
-    heaviest = float((standing.largest[by_place] * sources).max(initial=0.0))
-    everywhere = float(vote_sums[:, 1] @ sources**2)
-    missing = np.minimum(reach * heaviest * rest, reach**2 * everywhere)  # [missing squares]
+    if floor is not None:
+        validation.positive("floor", floor)
+    weights = np.stack([standing.totals, standing.squares], axis=1)
+    sums = profile_sums(diffusion, standing.rows, weights, lipschitz or 0.0, floor)
+    rest = np.maximum(mass.sum(axis=1) - sums.mass, 0.0) if sums.floor else np.zeros(graph.n_items)
+    rest += np.asarray(mass_error, dtype=np.float64)
+    reach = diffusion.missed_at_most(sums.floor)  # e_i
+    sources = diffusion.sources(standing.rows)  # b_q
+    heaviest = float((standing.largest * sources).max(initial=0.0))
+    everywhere = float(standing.squares @ sources**2)
     bias = None
     if lipschitz is not None:
-        bias = sums[:, 2] + rest * min(1.0, lipschitz * _diameter(graph) if lipschitz else 0.0)
-    own_first = np.argsort(by_place)
+        bias = sums.bias + rest * min(1.0, lipschitz * _diameter(graph) if lipschitz else 0.0)
     return SumsOfSquares(
-        squares=graph.to_user_order(sums[:, 1]),
-        missing=graph.to_user_order(missing),
-        rest=graph.to_user_order(rest),
-        bias=None if bias is None else graph.to_user_order(bias),
+        squares=sums.squares,
+        missing=np.minimum(reach * heaviest * rest, reach**2 * everywhere),  # [missing squares]
+        rest=rest,
+        bias=bias,
         lipschitz=lipschitz,
         voted=standing.rows,
-        own=np.minimum(own * sources * factor[rows], np.inf if diffusion.scaling == "none" else 1.0)[
-            own_first
-        ],
-        floor=floor,
+        own=np.minimum(sums.own, np.inf if diffusion.scaling == "none" else 1.0),
+        floor=sums.floor,
     )
 
 
@@ -160,145 +119,6 @@ def _diameter(graph: Graph) -> float:
     """No two items are further apart than the diagonal of the box around all of them."""
     X = np.asarray(graph.features, dtype=np.float64)
     return float(np.linalg.norm(X.max(axis=0) - X.min(axis=0)))
-
-
-def _dense_sums(
-    diffusion: Diffusion, rows: IntArray, sources: FloatArray, vote_sums: FloatArray, lipschitz: float | None
-) -> tuple[FloatArray, FloatArray]:
-    graph = diffusion.graph
-    M = dense_inverse(diffusion)
-    factor = diffusion.error_factor()
-    sums = np.zeros((graph.n_items, 3))
-    X = None if not lipschitz else np.asarray(graph.features, dtype=np.float64)[graph.order]
-    for first in range(0, len(rows), DENSE_BLOCK):
-        part = slice(first, first + DENSE_BLOCK)
-        phi = M[:, rows[part]] * sources[part] * factor[:, None]
-        sums[:, 0] += phi @ vote_sums[part, 0]
-        sums[:, 1] += (phi * phi) @ vote_sums[part, 1]
-        if X is not None and lipschitz:
-            sums[:, 2] += (phi * np.minimum(1.0, lipschitz * cdist(X, X[rows[part]]))) @ vote_sums[part, 0]
-    return sums, M[rows, rows]
-
-
-def dense_inverse(diffusion: Diffusion) -> FloatArray:
-    """(I - alpha S)^-1 of the symmetric system, (n, n) in inner numbering, no entry negative."""
-    A = -diffusion.alpha * diffusion.graph.inner_operator().toarray()
-    np.fill_diagonal(A, A.diagonal() + 1.0)
-    factor, _ = dpotrf(A, lower=1, overwrite_a=1)  # positive definite for every alpha below 1
-    half, _ = dpotri(factor, lower=1, overwrite_c=1)
-    half = np.tril(half)
-    return np.asarray(np.maximum(half + np.tril(half, -1).T, 0.0))
-
-
-class PushMemory:
-    """Scratch memory of one thread for pushes of unit sources."""
-
-    def __init__(self, n: int) -> None:
-        work = PushWork(n)
-        self.arrays = (np.zeros(n), np.zeros(n), work.touched, work.mark, work.queue, work.queued)
-
-
-def affordable_floor(diffusion: Diffusion, rows: IntArray, edge_budget: int) -> float:
-    """The floor at which pushes from these (inner) rows miss 1 %, or the finest that visits at most so many
-    edges.
-
-    Both are judged by a sample. As S sqrt(d) = sqrt(d), a profile holds sum_i M_iq sqrt(d_i) = sqrt(d_q) / (1
-    - alpha).
-    """
-    graph = diffusion.graph
-    rows = rows[graph.inner_degrees[rows] > 0]  # an isolated item is done after one step
-    if len(rows) == 0:
-        return FLOORS[-1]
-    sample = rows[np.linspace(0, len(rows) - 1, min(SAMPLE_SEEDS, len(rows))).astype(np.int64)].astype(
-        np.uint32
-    )
-    memory = PushMemory(graph.n_items)
-    weights = np.stack([diffusion.root, np.zeros(graph.n_items)], axis=1)
-    ones = np.ones(graph.n_items)
-    whole = diffusion.root[sample] / (1 - diffusion.alpha)
-    afford = FLOORS[0]
-    for floor in FLOORS:
-        out = np.empty((len(sample), 5))
-        edges = _kernels.push_gather(
-            graph.indptr,
-            graph.indices,
-            graph.weights,
-            diffusion.root,
-            diffusion.alpha,
-            sample,
-            ones,
-            ones,
-            weights,
-            floor,
-            *memory.arrays,
-            out,
-        )
-        if edges / len(sample) * len(rows) > edge_budget:
-            break
-        afford = floor
-        if np.mean(1 - out[:, 0] / whole) <= ENOUGH_MISSED:
-            break
-    return afford
-
-
-def _pushed_sums(
-    diffusion: Diffusion,
-    rows: IntArray,
-    sources: FloatArray,
-    vote_sums: FloatArray,
-    lipschitz: float | None,
-    floor: float,
-) -> tuple[FloatArray, FloatArray]:
-    graph = diffusion.graph
-    n = graph.n_items
-    features = np.zeros((1, 0)) if not lipschitz else np.asarray(graph.features)[graph.order]
-    factor = diffusion.error_factor()
-    seeds = rows.astype(np.uint32)
-    own = np.empty(len(rows))
-    cuts = np.linspace(0, len(rows), N_BLOCKS + 1).astype(np.int64)
-    sums = [np.zeros((0, 3)) for _ in range(N_BLOCKS)]
-
-    def work(block: int, memory: PushMemory) -> None:
-        part = slice(int(cuts[block]), int(cuts[block + 1]))
-        if part.start == part.stop:
-            return
-        sums[block] = np.zeros((n, 3))
-        _kernels.push_sums(
-            graph.indptr,
-            graph.indices,
-            graph.weights,
-            diffusion.root,
-            diffusion.alpha,
-            seeds[part],
-            sources[part],
-            factor,
-            vote_sums[part],
-            features,
-            lipschitz if lipschitz else -1.0,
-            floor,
-            *memory.arrays,
-            sums[block],
-            own[part],
-        )
-
-    run_pushes(diffusion, work, N_BLOCKS)
-    total = np.zeros((n, 3))
-    for part in sums:
-        if len(part):
-            total += part
-    return total, own
-
-
-def run_pushes(diffusion: Diffusion, work: Callable[[int, PushMemory], None], n_blocks: int) -> None:
-    """Call ``work(block, memory)`` for each block, every thread with scratch memory of its own."""
-    scratch = threading.local()
-
-    def with_memory(block: int) -> None:
-        if not hasattr(scratch, "memory"):
-            scratch.memory = PushMemory(diffusion.graph.n_items)
-        work(block, scratch.memory)
-
-    diffusion.workers.run(with_memory, range(n_blocks))
 
 
 def sums_for_newcomers(

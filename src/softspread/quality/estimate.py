@@ -14,8 +14,8 @@ import numpy as np
 
 from softspread._common import validation
 from softspread._common.types import FloatArray
+from softspread.diffusion.diagonal import own_reach
 from softspread.errors import InputError
-from softspread.heldout.masses import own_reach
 from softspread.heldout.split import hold_out
 from softspread.intervals.wilson import wilson
 from softspread.metrics import KL_FLOOR, ROW_SUM
@@ -99,9 +99,8 @@ def held_out_quality(
     if not len(state.votes):
         raise InputError("there are no votes to hold out; quality needs votes.")
     held = hold_out(state.votes, n, state.n_classes, rng=rng)
-    inner = state.diffusion.rank[held.voted]
-    reach, at = own_reach(state.diffusion, inner), held.position
-    left = state.mass(inner)[at] - held.removed.toarray() * reach[at][:, None]
+    reach, at = own_reach(state.diffusion, held.voted), held.position
+    left = state.mass(held.voted)[at] - held.removed.toarray() * reach[at][:, None]
     p = soft_labels(left, prior[held.voted][at], prior_strength)
     own = held.own if cast is None else cast.counts(n, state.n_classes)[held.voted]
     whole = np.round(own)

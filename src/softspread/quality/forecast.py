@@ -14,9 +14,9 @@ from scipy.special import gammaln, pdtrik, xlogy
 
 from softspread._common import validation
 from softspread._common.types import FloatArray, IntArray
+from softspread.diffusion.diagonal import own_reach
 from softspread.diffusion.diffusion import Diffusion
 from softspread.errors import InputError, MissingExtraError
-from softspread.heldout.masses import own_reach
 from softspread.quality.result import N_BOOTSTRAP, Estimate, GainForecast, interval_of
 from softspread.spreading.evidence import soft_labels
 from softspread.spreading.state import SpreadState
@@ -157,9 +157,8 @@ def _judge(
     rows, columns = np.nonzero(subset)
     state = SpreadState(diffusion, VoteTable(rows, columns, subset[rows, columns]), subset.shape[1])
     state.solve()
-    inner = diffusion.rank[voted]
-    reach = own_reach(diffusion, inner)
-    left = np.maximum(state.mass(inner) - reach[:, None] * subset[voted], 0.0)
+    reach = own_reach(diffusion, voted)
+    left = np.maximum(state.mass(voted) - reach[:, None] * subset[voted], 0.0)
     p = soft_labels(left, prior, strength)
     f = counts[voted] / counts[voted].sum(axis=1, keepdims=True)
     brier = np.einsum("ij,ij->i", p, p) - 2 * np.einsum("ij,ij->i", p, f) + 1

@@ -108,15 +108,7 @@ def choosing_state(state: SpreadState, rule: QueryRule = DEFAULT_RULE) -> Spread
     alpha = min(max(diffusion.alpha, rule.smallest_alpha), rule.largest_alpha)
     if alpha == diffusion.alpha:
         return state
-    near = Diffusion(
-        diffusion.graph,
-        alpha,
-        scaling=diffusion.scaling,
-        solver=diffusion.solver_name,
-        tol=diffusion.tol,
-        n_jobs=diffusion.n_jobs,
-    )
-    other = SpreadState(near, state.votes, state.n_classes)
+    other = SpreadState(diffusion.at(alpha), state.votes, state.n_classes)
     other.solve()
     return other
 

@@ -74,8 +74,8 @@ class CandidatePool:
 
     def open_rows(self) -> IntArray:
         """The items that may still be picked, close ones near each other; the graph alone fixes the order."""
-        order = self._graph.order
-        return np.asarray(order[self.open[order]])
+        rows = self._graph.rows_by_neighborhood
+        return np.asarray(rows[self.open[rows]])
 
     def entropy(self) -> FloatArray:
         """The entropy of each smoothed soft label (Y + s / C) / (N + s), (n,)."""

@@ -26,8 +26,7 @@ def explain(diffusion: Diffusion, votes: VoteTable, row: int, top: int | None = 
     -------
     Votes on one item for one class by one annotator are one row; none where no vote reaches the item
     """
-    rank = diffusion.rank
-    reach = np.maximum(diffusion.reach_of_votes(int(rank[row]), rank[votes.rows]), 0.0)
+    reach = np.maximum(diffusion.reach_of_votes(row, votes.rows), 0.0)
     share = reach * votes.weights
     table = pd.DataFrame({"row": votes.rows, "column": votes.columns})
     if votes.annotators is not None:

@@ -12,10 +12,10 @@ import numpy as np
 
 from softspread._common import validation
 from softspread._common.types import AnyArray, FloatArray
-from softspread.diffusion.diffusion import Diffusion
+from softspread.diffusion.diagonal import LARGEST_DELTA
 from softspread.errors import InputError, MissingExtraError
 from softspread.graph.graph import Graph
-from softspread.heldout.masses import LARGEST_DELTA, spread_votes
+from softspread.heldout.masses import spread_votes
 from softspread.heldout.split import own_votes
 from softspread.metrics import rmse
 from softspread.spreading.evidence import soft_labels
@@ -81,11 +81,10 @@ def _objective(
         alpha = float(uniform_draw ** (1 / BETA))
         number = 0 if isinstance(items, Graph) else trial.suggest_int("n_neighbors", 1, max(graphs.numbers))
         graph = graphs.build(number)
-        diffusion = Diffusion(graph, alpha, scaling=how.scaling, n_jobs=how.n_jobs, verbose=how.verbose)
-        diffusion.finder.delta = LARGEST_DELTA
+        diffusion = how.diffusion(graph, alpha).at(accuracy=LARGEST_DELTA)
         with diffusion.workers:
-            Y = spread_votes(diffusion, graph.rank[own.voted], own.weight, None).Y
-        p = soft_labels(graph.to_user_order(diffusion.mass(Y)), uniform, DEFAULT_STRENGTH)
+            mass = spread_votes(diffusion, own.voted, own.weight, None).spread.mass()
+        p = soft_labels(mass, uniform, DEFAULT_STRENGTH)
         return TuningPoint(alpha, graph.n_neighbors, DEFAULT_STRENGTH, None, rmse(truth, p), np.nan)
 
     def by_kernel(trial: Any) -> TuningPoint:

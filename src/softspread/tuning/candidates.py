@@ -9,11 +9,11 @@ import numpy as np
 
 from softspread._common import validation
 from softspread._common.threads import Workers, count_threads
-from softspread._common.types import AnyArray, Neighbors
+from softspread._common.types import AnyArray
+from softspread.diffusion.diffusion import Diffusion
 from softspread.errors import SoftspreadWarning
-from softspread.graph.builders import kernel_width, symmetric_affinity, tell_of_gaps
-from softspread.graph.graph import Graph, operator_from_affinity
-from softspread.graph.neighbors import leaf_order, search_neighbors
+from softspread.graph.builders import NeighborSearch, tell_of_gaps
+from softspread.graph.graph import Graph
 
 DEFAULT_NEIGHBORS = 20
 
@@ -33,6 +33,18 @@ class Spreading:
     verbose: bool = False
     tol: float = 1e-6
 
+    def diffusion(self, graph: Graph, alpha: float) -> Diffusion:
+        """The graph at one alpha, solved as the user asked; :meth:`Diffusion.at` leads to other alphas."""
+        return Diffusion(
+            graph,
+            alpha,
+            scaling=self.scaling,
+            solver=self.solver,
+            tol=self.tol,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+
 
 class Graphs:
     """The graph of each item's nearest neighbours for every candidate number; a given Graph stands for
@@ -41,7 +53,7 @@ class Graphs:
 
     def __init__(self, items: AnyArray | Graph, numbers: Sequence[int], how: Spreading) -> None:
         self.items, self.how = items, how
-        self._found: Neighbors | None = None
+        self._found: NeighborSearch | None = None
         self._built: dict[int, Graph] = {}
         if isinstance(items, Graph):
             self.n_items, self.numbers, self.first = items.n_items, [0], 0
@@ -50,8 +62,7 @@ class Graphs:
             self.n_items = len(items)
             if len(numbers) == 1 and numbers[0] >= self.n_items > 1:
                 words = f"n_neighbors={numbers[0]} but there are only {self.n_items} items; using "
-                f"{self.n_items - 1}."
-                warnings.warn(words, SoftspreadWarning, stacklevel=4)
+                warnings.warn(f"{words}{self.n_items - 1}.", SoftspreadWarning, stacklevel=4)
             self.numbers = list(dict.fromkeys(min(number, self.n_items - 1) for number in numbers))
             self.first = DEFAULT_NEIGHBORS if DEFAULT_NEIGHBORS in self.numbers else self.numbers[0]
 
@@ -62,26 +73,11 @@ class Graphs:
         return self._built[number]
 
     def _from_neighbors(self, number: int) -> Graph:
-        X, how = np.asarray(self.items), self.how
-        order = leaf_order(X)
+        how = self.how
         if self._found is None:
             with Workers(count_threads(how.n_jobs)) as workers:
                 rng = validation.generator(how.random_state)
-                self._found = search_neighbors(
-                    X[order], max(self.numbers), how.index, workers, rng, how.verbose
-                )
-        largest = self._found
-        found = Neighbors(
-            np.ascontiguousarray(largest.indices[:, :number]),
-            np.ascontiguousarray(largest.squared[:, :number]),
-            largest.index,
-            largest.recall,
-            largest.details,
-        )
-        sigma2 = kernel_width(found, how.bandwidth)
-        facts = {"sigma2": sigma2, "recall_": found.recall, "index": found.index, "details": found.details}
-        A = symmetric_affinity(found, sigma2)
-        graph = operator_from_affinity(
-            A, order, kind="knn", n_neighbors=found.indices.shape[1], features=X, **facts
-        )
+                most, items = max(self.numbers), np.asarray(self.items)
+                self._found = NeighborSearch(items, most, how.index, workers, rng, how.verbose)
+        graph = self._found.graph(number, how.bandwidth)
         return tell_of_gaps(graph) if len(self.numbers) == 1 else graph

@@ -18,12 +18,11 @@ import numpy as np
 
 from softspread._common import validation
 from softspread._common.types import AnyArray, FloatArray, IntArray
-from softspread.diffusion.diffusion import Diffusion
+from softspread.diffusion.diagonal import LARGEST_DELTA
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.graph.graph import Graph
 from softspread.heldout.masses import (
     COSTLY_ALPHA,
-    LARGEST_DELTA,
     NOISE_SHARE,
     SMALLEST_DELTA,
     Mass,
@@ -266,19 +265,16 @@ class _Search:
         """
         if alpha < COSTLY_ALPHA or self.how.scaling == "none":
             return True
-        work = self.memory.rows_per_scale(graph, alpha, self.how.scaling, self.how.n_jobs)
+        work = self.memory.rows_per_scale(self.how.diffusion(graph, alpha))
         return bool(len(self.own.voted) * work <= LARGEST_WORK * (1 - alpha) ** 0.5)
 
     def _spread(self, number: int, graph: Graph, alpha: float, before: Mass | None) -> Mass:
-        how, own = self.how, self.own
-        solver = "auto" if how.solver == "literal" else how.solver
-        diffusion = Diffusion(
-            graph, alpha, scaling=how.scaling, solver=solver, n_jobs=how.n_jobs, verbose=how.verbose
-        )
+        own = self.own
         from_others = len(own.voted) / graph.n_items * alpha / max(1 - alpha, ALMOST_ONE)
-        diffusion.finder.delta = min(LARGEST_DELTA, max(SMALLEST_DELTA, NOISE_SHARE * from_others))
+        accuracy = min(LARGEST_DELTA, max(SMALLEST_DELTA, NOISE_SHARE * from_others))
+        diffusion = self.how.diffusion(graph, alpha).at(accuracy=accuracy)
         with diffusion.workers:
-            spread = spread_votes(diffusion, graph.rank[own.voted], own.weight, before, self.memory)
+            spread = spread_votes(diffusion, own.voted, own.weight, before, self.memory)
         self.judge.add((number, alpha), spread)
         self._tried[number, alpha] = graph.n_neighbors
         return spread

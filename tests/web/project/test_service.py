@@ -221,7 +221,7 @@ def test_scales_are_found_while_the_log_is_read(tmp_path):
     """They are those that would be found afterwards."""
     with running(tmp_path, auth=False) as service:
         state, rows = service.state, np.arange(0, N_ITEMS, 7)
-        expected = state.diffusion.finder.scales(state.diffusion.rank[rows])
+        expected = state.diffusion.scales(rows)
         for number, row in enumerate(rows):
             vote(service, "ann", f"item-{row:03d}", "ant", f"k{number}")
         wait_until_applied(service)
@@ -231,11 +231,11 @@ def test_scales_are_found_while_the_log_is_read(tmp_path):
         )
         with other.finding_scales():
             deadline = time.monotonic() + 10
-            while len(other.diffusion.finder.state()["rows"]) < len(rows) and time.monotonic() < deadline:
+            while len(other.diffusion.known_scales()["rows"]) < len(rows) and time.monotonic() < deadline:
                 time.sleep(0.01)
-        known = other.diffusion.finder.state()
-        assert sorted(known["rows"].tolist()) == sorted(other.diffusion.rank[rows].tolist())
-        scales = other.diffusion.finder.scales(other.diffusion.rank[rows])
+        known = other.diffusion.known_scales()
+        assert sorted(known["rows"].tolist()) == sorted(other.graph.rank[rows].tolist())
+        scales = other.diffusion.scales(rows)
         np.testing.assert_allclose(scales, expected, rtol=1e-14)  # the same up to rounding
 
 

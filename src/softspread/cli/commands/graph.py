@@ -49,7 +49,7 @@ def graph(
 def _facts(graph: Any) -> dict[str, Any]:
     import numpy as np
 
-    counts = np.diff(graph.indptr)
+    counts = graph.edges_per_item
     return {
         "n_items": graph.n_items,
         "n_neighbors": graph.n_neighbors,

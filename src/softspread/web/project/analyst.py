@@ -111,8 +111,7 @@ class Analyst:
         """Histograms, lists and counts of the refined state; how many entries of the log it saw."""
         entries = len(self._history)
         state = self._state
-        copy = state.refined_copy()
-        mass = np.asarray(state.graph.to_user_order(copy.mass()))
+        mass = state.refined_copy().mass()
         p = state.to_soft_labels(mass)
         evidence = mass.sum(axis=1)
         width = np.empty(len(mass), dtype=np.float32)
@@ -165,7 +164,7 @@ class Analyst:
     def _quality(self, copy: SpreadState, rng: np.random.Generator) -> dict[str, Any] | None:
         if not len(copy.votes):
             return None
-        prior = np.broadcast_to(self._state.prior, copy.Y.shape)
+        prior = np.broadcast_to(self._state.prior, (copy.diffusion.n_items, copy.n_classes))
         try:
             found = held_out_quality(copy, prior, self._state.prior_strength, confidence_level=LEVEL, rng=rng)
         except SoftspreadError as error:

@@ -54,7 +54,7 @@ def write(service: Service, path: Path) -> None:
 def soft_labels(service: Service) -> SoftLabels:
     """Refined soft labels of all items, with intervals."""
     state = service.state
-    mass = np.asarray(state.graph.to_user_order(state.refined_copy().mass()))
+    mass = state.refined_copy().mass()
     lower, upper = state.intervals(mass, LEVEL)
     return SoftLabels(
         service.items.ids,

@@ -19,6 +19,7 @@ import numpy as np
 
 from softspread._common.archive import read_archive, write_archive
 from softspread._common.digests import digest
+from softspread._common.threads import count_threads
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.diffusion.diffusion import Diffusion
 from softspread.errors import SoftspreadError, StoreError
@@ -118,20 +119,17 @@ class LiveState:
         while not read.wait(SHORT_PAUSE):
             met = self._history.column("row", seen)
             seen += len(met)
-            rows = np.unique(self.diffusion.rank[met])
+            rows = np.unique(met)
             for start in range(0, len(rows), FOUND_AT_ONCE):
                 if read.is_set():
                     return
-                self.diffusion.finder.scales(rows[start : start + FOUND_AT_ONCE])
+                self.diffusion.scales(rows[start : start + FOUND_AT_ONCE])
 
     def _find_scales(self, rows: IntArray) -> None:
         """Scales of many items with all cores, before anybody votes; live updates then keep to their one."""
-        distinct = np.unique(self.diffusion.rank[rows])
+        distinct = np.unique(rows)
         if len(distinct) > MANY_SCALES:
-            with_all = Diffusion(self.graph, self.diffusion.alpha)
-            with_all.finder.restore(self.diffusion.finder.state())
-            with_all.finder.scales(distinct)
-            self.diffusion.finder.restore(with_all.finder.state())
+            self.diffusion.at(n_threads=count_threads(None)).scales(distinct)
 
     def _warm_up(self) -> None:
         """Compile or load what the first votes would wait for, on states that are thrown away."""
@@ -224,7 +222,7 @@ class LiveState:
     def mass_of(self, rows: IntArray) -> FloatArray:
         """Mass per class of some items, (len(rows), n_classes)."""
         with self._lock:
-            return self._state.mass(self.diffusion.rank[rows])
+            return self._state.mass(rows)
 
     def soft_labels_of(self, rows: IntArray) -> FloatArray:
         """Soft labels of some items, (len(rows), n_classes)."""
@@ -242,8 +240,7 @@ class LiveState:
     def whole_mass(self) -> FloatArray:
         """Mass of all items in the user's order, (n, n_classes), as it is now."""
         with self._lock:
-            mass = self._state.mass()
-        return np.asarray(self.graph.to_user_order(mass))
+            return self._state.mass()
 
     def choosing(self) -> tuple[Diffusion, FloatArray]:
         """What `queries.choose_items` asks for."""
@@ -252,13 +249,12 @@ class LiveState:
         ):  # below its floor too: a second live state would cost a fit per refill
             return self.diffusion, self.whole_mass()
         copy = choosing_state(self.refined_copy())
-        return copy.diffusion, np.asarray(self.graph.to_user_order(copy.mass()))
+        return copy.diffusion, copy.mass()
 
     def prepare(self, rows: IntArray) -> None:
         """Find the scales of items that will be voted on soon: half of what a vote would otherwise cost."""
-        inner = self.diffusion.rank[rows]
-        for start in range(0, len(inner), PREPARED_AT_ONCE):
-            self.diffusion.finder.scales(inner[start : start + PREPARED_AT_ONCE])
+        for start in range(0, len(rows), PREPARED_AT_ONCE):
+            self.diffusion.scales(rows[start : start + PREPARED_AT_ONCE])
 
     def refined_copy(self) -> SpreadState:
         """A state of its own at the solver's tolerance; the live one gains the refinement."""
@@ -268,16 +264,15 @@ class LiveState:
     def _refine_beside(self) -> SpreadState:
         with self._lock:
             live = self._state
-            Y_then, R_then, refined = live.Y.copy(), live.R.copy(), live.refined
-            votes = VoteTable(live.votes.rows, live.votes.columns, live.votes.weights)
-        copy = SpreadState(self.diffusion, votes, self.n_classes)
-        copy.restore({"Y": Y_then.copy(), "R": R_then}, refined)
-        if refined:
+            copy = live.copy()
+        if copy.refined:
             return copy
+        change = {name: -then for name, then in copy.arrays().items()}
         copy.refine()
-        dY, dR = np.subtract(copy.Y, Y_then, out=Y_then), np.subtract(copy.R, R_then, out=R_then)
+        for name, refined in copy.arrays().items():
+            change[name] += refined
         with self._lock:
-            live.shift(dY, dR, len(live.votes) == len(votes))
+            live.shift(change, len(live.votes) == len(copy.votes))
         return copy
 
     # ---------------------------------------------------------------------------------------------- snapshots
@@ -285,9 +280,9 @@ class LiveState:
         """Write the state with the number of log entries that it holds."""
         with self._lock:
             entries = self.applied
-            arrays: dict[str, AnyArray] = {"Y": self._state.Y.copy(), "R": self._state.R.copy()}
+            arrays: dict[str, AnyArray] = {k: array.copy() for k, array in self._state.arrays().items()}
             refined = self._state.refined
-        arrays |= {f"scales.{name}": array for name, array in self.diffusion.finder.state().items()}
+        arrays |= {f"scales.{name}": array for name, array in self.diffusion.known_scales().items()}
         header = {
             "entries": entries,
             "digest": self._digest(entries),
@@ -308,7 +303,7 @@ class LiveState:
             scales = {
                 name.removeprefix("scales."): array for name, array in arrays.items() if name[:7] == "scales."
             }
-            self.diffusion.finder.restore(scales)  # they belong to the graph: right whatever the log says
+            self.diffusion.restore_scales(scales)  # they belong to the graph: right whatever the log says
             entries = int(header["entries"])
             if entries > len(self._history) or header["digest"] != self._digest(entries):
                 logger.warning("the snapshot does not fit the log; starting from the log")
@@ -327,9 +322,8 @@ class LiveState:
         return digest(part[:entries] for part in self._history.columns("id", "row", "column", "weight")).hex()
 
     def _setting(self) -> dict[str, object]:
-        graph = self.graph
-        edges = digest([graph.indptr, graph.indices, graph.order]).hex()
-        return {"alpha": self.diffusion.alpha, "n_classes": self.n_classes, "graph": edges}
+        graph = self.graph.digest()
+        return {"alpha": self.diffusion.alpha, "n_classes": self.n_classes, "graph": graph}
 
 
 def _no_votes() -> VoteTable:

@@ -1,0 +1,180 @@
+"""A solution that follows its votes: pushed at once, solved when there is time, with a proven bound always.
+
+    R = B - (I - alpha S) Y  at all times, hence  Y_true - Y = M R  and
+
+    |error_i| <= sqrt(d_i) / (1 - alpha) * max_u |R_u| / sqrt(d_u)                       theory: [push bound]
+    |error_i| <= |R|_2 / sqrt((1 - alpha) (1 - alpha^2))                                 theory: [entry bound]
+
+Votes come and go in the user's rows, and so does what is read; Y and R stay in inner numbering.
+"""
+
+import numpy as np
+
+from softspread._common.progress import progress_bar
+from softspread._common.types import FloatArray, IntArray
+from softspread.diffusion.diffusion import Diffusion
+from softspread.diffusion.literal import literal_mass
+from softspread.diffusion.push import PushWork, push_residual
+from softspread.diffusion.solver import MOST_COLUMNS, SolveReport, entry_bound
+from softspread.votes.table import VoteTable
+
+PUSH_FLOOR = 1e-3  # of tol: on small graphs a push goes on until it is as good as a solve
+SOLVE_SHARE = 0.1  # of tol: where evidence is small, soft labels need more digits than the mass as a whole
+CACHED_ROWS = 4_096  # rows of a pass over all items that is done in pieces
+
+
+class RunningSolution:
+    """Y and its residual R for the votes so far, (n, columns) each."""
+
+    def __init__(self, diffusion: Diffusion, n_columns: int) -> None:
+        self.diffusion = diffusion
+        self.Y = np.zeros((diffusion.n_items, n_columns))
+        self.R = np.zeros((diffusion.n_items, n_columns))
+        self._level = np.zeros(n_columns)  # |R_u| / root_u is at most this in each column
+        self._norm2 = np.zeros(n_columns)  # |R|_2^2 is at most this in each column
+        self.refined = True  # at the solver's tolerance, with no pushes since
+        self.report: SolveReport | None = None
+        self._push_work: PushWork | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        return self.__dict__ | {"_push_work": None}
+
+    @property
+    def n_columns(self) -> int:
+        """Columns so far."""
+        return self.Y.shape[1]
+
+    def arrays(self) -> dict[str, FloatArray]:
+        """What must be saved to go on from here; opaque, for :meth:`restore` on the same graph."""
+        return {"Y": self.Y, "R": self.R}
+
+    def restore(self, arrays: dict[str, FloatArray], refined: bool) -> None:
+        """The inverse of :meth:`arrays`."""
+        self.Y, self.R = arrays["Y"], arrays["R"]
+        self._measure(refined)
+
+    def shift(self, change: dict[str, FloatArray], refined: bool) -> None:
+        """Add a correction found beside, a difference of two :meth:`arrays`."""
+        for part in self._parts():
+            self.Y[part] += change["Y"][part]
+            self.R[part] += change["R"][part]
+        self._measure(refined)
+
+    def add_columns(self, n_new: int) -> None:
+        """Room for columns without votes."""
+        nothing = np.zeros((len(self.Y), n_new))
+        self.Y, self.R = np.hstack([self.Y, nothing]), np.hstack([self.R, nothing])
+        self._level, self._norm2 = (np.append(old, np.zeros(n_new)) for old in (self._level, self._norm2))
+
+    # ------------------------------------------------------------------------------------ following the votes
+    def push(self, new: VoteTable, edges_per_vote: float) -> None:
+        """Take in new votes, visiting at most so many edges for each; the bound holds what is left over."""
+        rows, columns = self.diffusion.graph.rank[new.rows], new.columns
+        np.add.at(self.R, (rows, columns), self.diffusion.sources(new.rows, new.weights))
+        for column in np.unique(columns).tolist():
+            mine = columns == column
+            self._push(column, np.unique(rows[mine]), max(1, round(edges_per_vote * int(mine.sum()))))
+
+    def _push(self, column: int, starts: IntArray, edge_budget: int) -> None:
+        diffusion = self.diffusion
+        if self._push_work is None:
+            self._push_work = PushWork(diffusion.n_items)
+        work, root, floor = self._push_work, diffusion.root, PUSH_FLOOR * diffusion.tol
+        x, r = self.Y[:, column], self.R[:, column]
+        level, n_touched, _ = push_residual(
+            diffusion.graph, root, diffusion.alpha, x, r, starts.astype(np.uint32), floor, edge_budget, work
+        )
+        touched = root[work.touched[:n_touched]]
+        self._level[column] = max(self._level[column], level)
+        self._norm2[column] += level**2 * float(touched @ touched)
+        self.refined = self.refined and level <= floor
+
+    def solve(self, votes: VoteTable) -> None:
+        """Spread all votes from nothing."""
+        diffusion = self.diffusion
+        B = self.entries(votes)
+        if diffusion.literal:
+            with progress_bar("votes, one by one", len(votes), diffusion.verbose) as advance:
+                mass = literal_mass(diffusion, votes, self.n_columns, advance)
+            self.Y = mass[diffusion.graph.order] / diffusion.inner_error_factor()[:, None]
+            self.R = B - diffusion.inner_apply(self.Y)
+        else:
+            with progress_bar("spreading", None, diffusion.verbose) as advance:
+                solution = diffusion.inner_solve(B, SOLVE_SHARE * diffusion.tol, advance)
+            self.Y, self.R, self.report = solution.X, solution.R, solution.report
+        self._measure()
+
+    def refine(self, votes: VoteTable, tol: float | None = None) -> None:
+        """Bring Y to the solver's tolerance (or a tighter one) from where it is."""
+        if self.refined and tol is None:
+            return
+        diffusion = self.diffusion
+        wanted = SOLVE_SHARE * (diffusion.tol if tol is None else min(tol, diffusion.tol))
+        # From the votes, not from the running residual: rounding of a thousand pushes is forgotten here.
+        B = self.entries(votes)
+        self.R = B - diffusion.inner_apply(self.Y)
+        wanted_norm, present_norm = wanted * np.linalg.norm(B, axis=0), np.linalg.norm(self.R, axis=0)
+        open_columns = np.flatnonzero(present_norm > wanted_norm)
+        if len(open_columns):
+            relative = float(np.min(wanted_norm[open_columns] / present_norm[open_columns]))
+            if len(open_columns) > 1 and self.n_columns <= MOST_COLUMNS:
+                open_columns = np.arange(self.n_columns)  # loops are compiled per number of columns: two do
+            self._correct(open_columns, max(relative, np.finfo(np.float64).eps))
+            self.R = B - diffusion.inner_apply(self.Y)
+        self._measure()
+
+    def recover(self, votes: VoteTable, n_columns: int) -> None:
+        """After a failed update: the residual of Y as it is, from the votes that stand; bounds hold again."""
+        self.Y = np.ascontiguousarray(self.Y[:, :n_columns])
+        self.R = self.entries(votes) - self.diffusion.inner_apply(self.Y)
+        self._measure(refined=False)
+
+    def entries(self, votes: VoteTable) -> FloatArray:
+        """B of the symmetric system."""
+        return self.diffusion.inner_entries(votes.rows, votes.columns, votes.weights, self.n_columns)
+
+    def _correct(self, columns: IntArray, relative: float) -> None:
+        if relative < 1.0:
+            solution = self.diffusion.inner_solve(np.ascontiguousarray(self.R[:, columns]), relative)
+            self.report = solution.report
+            self.Y[:, columns] += solution.X
+
+    def _measure(self, refined: bool = True) -> None:
+        """The norms of R that the bounds need."""
+        self._level, self._norm2 = np.zeros(self.n_columns), np.zeros(self.n_columns)
+        for part in self._parts():
+            R = self.R[part]
+            level = (np.abs(R) / self.diffusion.root[part, None]).max(axis=0)
+            np.maximum(self._level, level, out=self._level)
+            self._norm2 += np.einsum("ij,ij->j", R, R)
+        self.refined = refined
+
+    def _parts(self) -> list[slice]:
+        """Rows in pieces that stay in the processor's cache."""
+        return [slice(first, first + CACHED_ROWS) for first in range(0, len(self.Y), CACHED_ROWS)]
+
+    # ------------------------------------------------------------------------------------ read by user's rows
+    def mass(self, rows: IntArray | None = None) -> FloatArray:
+        """Mass per column of all items, or of some, never negative."""
+        graph = self.diffusion.graph
+        if rows is not None:
+            return np.maximum(self.diffusion.inner_mass(self.Y, graph.rank[rows]), 0.0)
+        return graph.to_user_order(np.maximum(self.diffusion.inner_mass(self.Y), 0.0))
+
+    def evidence(self) -> FloatArray:
+        """Mass over all columns, (n,)."""
+        inner = np.maximum(self.diffusion.inner_mass(self.Y), 0.0).sum(axis=1)
+        return self.diffusion.graph.to_user_order(inner)
+
+    def error_bound(self, rows: IntArray | None = None, *, of_sum: bool = False) -> FloatArray:
+        """Proven: no entry of an item's mass, or with ``of_sum`` the sum over all columns, is further than
+        this from the exact solution for the scales in use.
+        """
+        diffusion, norms = self.diffusion, np.sqrt(self._norm2)
+        level = self._level.sum() if of_sum else self._level.max(initial=0.0)
+        norm = norms.sum() if of_sum else norms.max(initial=0.0)
+        inner = slice(None) if rows is None else diffusion.graph.rank[rows]
+        by_level = diffusion.root[inner] * float(level) / (1 - diffusion.alpha)
+        bound = np.minimum(by_level, entry_bound(diffusion.alpha, float(norm)))
+        bound *= diffusion.inner_error_factor()[inner]
+        return diffusion.graph.to_user_order(bound) if rows is None else bound
