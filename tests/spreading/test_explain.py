@@ -22,7 +22,7 @@ def test_shares_of_all_votes_are_the_soft_label(diffusion, rng):
     votes = VoteTable(rng.integers(0, 40, 30), rng.integers(0, 3, 30), rng.uniform(0.5, 2, 30))
     state = SpreadState(diffusion, votes, 3)
     state.solve()
-    p = soft_labels(diffusion.graph.to_user_order(state.mass()), np.full((40, 3), 1 / 3), 0.0)
+    p = soft_labels(state.mass(), np.full((40, 3), 1 / 3), 0.0)
     behind = explain(diffusion, votes, 7)
     assert behind.weights.sum() == pytest.approx(1, abs=1e-9)
     assert (np.diff(behind.weights) <= 0).all()

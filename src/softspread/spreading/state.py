@@ -64,7 +64,7 @@ class SpreadState:
 
     def copy(self) -> "SpreadState":
         """A state of its own with the same votes and mass."""
-        other = SpreadState(self.diffusion, self.votes.first(len(self.votes)), self.n_classes)
+        other = SpreadState(self.diffusion, self.votes.take(slice(None)), self.n_classes)
         arrays = {name: array.copy() for name, array in self.arrays().items()}
         other.restore(arrays, self.refined, self.solve_report)
         return other
