@@ -1,12 +1,9 @@
-"""What the dashboard computes: quality, forecast, annotators, gold, timeline, map."""
+"""What the dashboard computes: quality, forecast, annotators, gold, timeline."""
 
 import numpy as np
 import pytest
 
-from softspread._common.digests import digest_array
 from softspread.web.project import analyst
-from softspread.web.project.item_map import MOST_SHOWN, map_items
-from softspread.web.project.saved_graph import load_or_build, load_or_map
 from web.conftest import CLASSES, N_ITEMS, running, three_clusters, wait_until_applied
 
 
@@ -104,68 +101,3 @@ def test_latency_is_in_milliseconds():
     """Nothing where nothing happened."""
     assert analyst.latency([]) == {"last": None, "median": None, "p95": None}
     assert analyst.latency([0.001, 0.003, 0.002]) == {"last": 2.0, "median": 2.0, "p95": 2.9}
-
-
-def test_the_map_keeps_neighbours_together():
-    """Items of a cluster lie nearer to each other than to others, and everything fits the unit square."""
-    X, truth = three_clusters(90)
-    found = map_items(X)
-    assert (found.places.min(), found.places.max()) == (0.0, 1.0)
-    centres = np.array([found.places[truth == c].mean(axis=0) for c in range(3)])
-    own = np.linalg.norm(found.places - centres[truth], axis=1)
-    others = np.linalg.norm(found.places[:, None] - centres[None], axis=2)
-    others[np.arange(90), truth] = np.inf
-    assert (own < others.min(axis=1)).mean() > 0.9
-
-
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_a_map_of_very_few_items_exists(n):
-    """No division by nothing."""
-    found = map_items(np.random.default_rng(0).normal(size=(n, 3)))
-    assert found.places.shape == (n, 2)
-    assert np.isfinite(found.places).all()
-
-
-def test_large_sets_are_sampled_and_placed_by_landmarks(monkeypatch):
-    """Never more dots than a browser moves smoothly."""
-    monkeypatch.setattr("softspread.web.project.item_map.MOST_SHOWN", 300)
-    monkeypatch.setattr("softspread.web.project.item_map.LANDMARKS", 100)
-    X, truth = three_clusters(900)
-    found = map_items(X)
-    assert len(found.rows) == 300 < MOST_SHOWN
-    assert (np.diff(found.rows) > 0).all()
-    centres = np.array([np.median(found.places[truth[found.rows] == c], axis=0) for c in range(3)])
-    nearest = np.linalg.norm(found.places[:, None] - centres[None], axis=2).argmin(axis=1)
-    assert (nearest == truth[found.rows]).mean() > 0.9
-
-
-def test_a_kept_map_is_read_and_another_sets_is_not(tmp_path):
-    """The fingerprint of the items decides."""
-    X = three_clusters()[0]
-    first = load_or_map(tmp_path / "map.npz", X, "a")
-    np.testing.assert_array_equal(load_or_map(tmp_path / "map.npz", X[:5], "a").places, first.places)
-    assert len(load_or_map(tmp_path / "map.npz", X[:5], "b").rows) == 5
-
-
-def test_a_kept_graph_is_read_and_another_sets_is_not(tmp_path):
-    """Other items, other neighbours, needed features or a damaged file build it again."""
-    X, path = three_clusters()[0], tmp_path / "graph.npz"
-    mark = digest_array(X).hex()
-    first = load_or_build(path, X, mark, 5, keep_features=False)
-    assert first.features is None
-    assert load_or_build(path, X[:9], mark, 5, keep_features=False).n_items == N_ITEMS
-    assert load_or_build(path, X, mark, 5, keep_features=True).features is not None
-    assert load_or_build(path, X, mark, 4, keep_features=False).n_neighbors == 4
-    assert load_or_build(path, X[:9], digest_array(X[:9]).hex(), 4, keep_features=False).n_items == 9
-    path.write_bytes(b"PK nonsense")
-    assert load_or_build(path, X, mark, 5, keep_features=False).n_items == N_ITEMS
-
-
-def test_a_fingerprint_sees_every_number(rng):
-    """One changed entry, another shape or another precision is another set."""
-    X = rng.normal(size=(50, 3))
-    other = X.copy()
-    other[49, 2] += 1e-9
-    marks = {digest_array(part).hex() for part in (X, other, X[:49], X.reshape(25, 6), X.astype(np.float32))}
-    assert len(marks) == 5
-    assert digest_array(X.copy()).hex() in marks

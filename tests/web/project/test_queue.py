@@ -6,7 +6,7 @@ import pytest
 from softspread import knn_graph
 from softspread.diffusion.diffusion import Diffusion
 from softspread.web.log.ledger import Ledger
-from softspread.web.project.queue import Queue
+from softspread.web.project.queue import Queue, QueueRule
 
 N = 30
 
@@ -25,16 +25,11 @@ def make_queue(rng):
     """A queue over 30 items in a row, its ledger and its clock."""
     diffusion = Diffusion(knn_graph(np.arange(float(N))[:, None], n_neighbors=2), 0.5)
 
-    def make(**changes):
+    def make(gold=(), **changes):
         ledger, clock = Ledger(lambda entry: (-1, -1)), Clock()
-        settings = {
-            "strategy": "uncertainty",
-            "overlap": 1,
-            "lease_seconds": 10.0,
-            "rng": rng,
-            "clock": clock,
-        }
-        queue = Queue(np.zeros(N), ledger, lambda: (diffusion, np.zeros((N, 2))), **(settings | changes))
+        rule = QueueRule(**{"overlap": 1, "lease_seconds": 10.0, **changes})
+        choosing = diffusion, np.zeros((N, 2))
+        queue = Queue(np.zeros(N), ledger, lambda: choosing, rule, rng=rng, gold=gold, clock=clock)
         queue.refill()
         return queue, ledger, clock
 
@@ -136,10 +131,9 @@ def test_peeking_gives_nothing_away(make_queue):
     assert queue.n_leased == 0
 
 
-def test_more_items_are_chosen_before_the_pool_is_empty(make_queue, monkeypatch):
+def test_more_items_are_chosen_before_the_pool_is_empty(make_queue):
     """What is left is handed out while others are chosen, and no item is in the pool twice."""
-    monkeypatch.setattr("softspread.web.project.queue.POOL", 10)
-    queue, _, _ = make_queue()
+    queue, _, _ = make_queue(pool_size=10)
     first = queue.assign("ann", 4)
     queue.refill()
     rest = queue.assign("bob", N)
@@ -147,10 +141,9 @@ def test_more_items_are_chosen_before_the_pool_is_empty(make_queue, monkeypatch)
     assert not set(first) & set(rest)
 
 
-def test_an_old_pool_is_chosen_anew(make_queue, monkeypatch):
+def test_a_stale_pool_is_replaced(make_queue):
     """After a while with votes nothing of the old choice is left, however often more was added to it."""
-    monkeypatch.setattr("softspread.web.project.queue.POOL", 10)
-    queue, ledger, clock = make_queue()
+    queue, ledger, clock = make_queue(pool_size=10)
     cast(queue, ledger, "ann", queue.assign("ann", 1)[0])
     queue.refill()
     assert len(queue._pool) == 19
@@ -159,10 +152,9 @@ def test_an_old_pool_is_chosen_anew(make_queue, monkeypatch):
     assert len(queue._pool) == 10
 
 
-def test_items_that_are_done_leave_the_pool(make_queue, monkeypatch):
+def test_items_that_are_done_leave_the_pool(make_queue):
     """Someone voted on them without being asked; nobody is sent past them again and again."""
-    monkeypatch.setattr("softspread.web.project.queue.POOL", 10)
-    queue, ledger, _ = make_queue()
+    queue, ledger, _ = make_queue(pool_size=10)
     for row in list(queue._pool):
         cast(queue, ledger, "program", row)
     queue.refill()

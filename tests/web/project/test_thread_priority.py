@@ -1,4 +1,4 @@
-"""Threads that take turns."""
+"""Priorities of threads."""
 
 import os
 import sys
@@ -7,15 +7,15 @@ import threading
 import pytest
 
 from softspread.web.project.thread_priority import (
-    STEPS_BACK,
-    TURN_SECONDS,
+    NICENESS,
+    SWITCH_SECONDS,
     lower_priority,
     shorten_switch_interval,
 )
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux knows priorities of threads")
-def test_only_the_thread_that_steps_back_does():
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has priorities of threads")
+def test_only_the_calling_thread_is_lowered():
     """The others keep their priority."""
     before, found = os.getpriority(os.PRIO_PROCESS, 0), []
 
@@ -26,12 +26,12 @@ def test_only_the_thread_that_steps_back_does():
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert found == [min(19, before + STEPS_BACK)]
+    assert found == [min(19, before + NICENESS)]
     assert os.getpriority(os.PRIO_PROCESS, 0) == before
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux knows priorities of threads")
-def test_who_may_not_step_back_goes_on(monkeypatch):
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has priorities of threads")
+def test_a_thread_that_may_not_be_lowered_goes_on(monkeypatch):
     """Nothing depends on it."""
     asked = []
 
@@ -44,11 +44,11 @@ def test_who_may_not_step_back_goes_on(monkeypatch):
     assert len(asked) == 1
 
 
-def test_turns_become_short():
-    """Python hands the interpreter on this often."""
+def test_threads_switch_often():
+    """The interpreter is handed on this often."""
     before = sys.getswitchinterval()
     try:
         shorten_switch_interval()
-        assert sys.getswitchinterval() == pytest.approx(TURN_SECONDS)
+        assert sys.getswitchinterval() == pytest.approx(SWITCH_SECONDS)
     finally:
         sys.setswitchinterval(before)

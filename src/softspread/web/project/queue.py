@@ -2,14 +2,14 @@
 
     live mass, votes per item  ->  choose_items  ->  a pool  ->  leases by user
 
-Two people rarely hold the same item: a lease closes it to others until it is voted on, skipped, or runs out.
-Nobody gets an item twice. Leases live in memory and by a monotonic clock; after a restart everyone asks
-again.
+Two users rarely hold the same item: a lease closes it to others until it is voted on, skipped, or expires.
+Nobody gets an item twice. Leases live in memory; after a restart every page asks again.
 """
 
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,15 +19,22 @@ from softspread.queries.choose import choose_items
 from softspread.web.log.ledger import Ledger
 from softspread.web.project.thread_priority import lower_priority
 
-POOL = 320  # items chosen at once: about 0.15 s of work at 100,000 items
-REFILL_BELOW = 160  # then more are chosen; what is left lasts while they are
-STALE_SECONDS = 10.0  # then the whole pool is chosen again where votes have come in
-EXPIRE_SECONDS = (
-    1.0  # leases are looked through this often: with hundreds of people it costs as much as a vote
-)
-LOOKED_AT = 64  # items of the pool tried for one user before looking at all items
-
 Choosing = Callable[[], tuple[Diffusion, FloatArray]]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRule:
+    """How items are chosen and handed out."""
+
+    strategy: str = "uncertainty"
+    overlap: int = 3  # an item is handed out until this many users have voted on it
+    lease_seconds: float = 120.0
+    gold_share: float = 0.05  # of the items that a user gets
+    pool_size: int = 320  # items chosen at once: about 0.15 s of work at 100,000 items
+    refill_below: int = 160  # then more are chosen; what is left lasts in the meantime
+    stale_seconds: float = 10.0  # then the whole pool is chosen again if votes have come in
+    expire_seconds: float = 1.0  # time between two searches for expired leases, each as costly as a vote
+    tried_first: int = 64  # items of the pool tried for a user before all items are searched
 
 
 class Queue:
@@ -38,33 +45,26 @@ class Queue:
         counts: FloatArray,
         ledger: Ledger,
         choosing: Choosing,
+        rule: QueueRule,
         *,
-        strategy: str,
-        overlap: int,
-        lease_seconds: float,
-        gold: Sequence[int] = (),
-        gold_share: float = 0.0,
         rng: np.random.Generator,
+        gold: Sequence[int] = (),
         clock: Callable[[], float] = time.monotonic,
         prepare: Callable[[IntArray], None] = lambda rows: None,
     ) -> None:
         self.counts = counts  # (n,) votes that stand
-        self._ledger, self._choosing = ledger, choosing
-        self._strategy, self._overlap, self._lease_seconds = strategy, overlap, lease_seconds
-        self._gold, self._gold_share = list(gold), gold_share if len(gold) else 0.0
+        self._ledger, self._choosing, self._rule = ledger, choosing, rule
+        self._gold = list(gold)
         self._gold_rows = np.zeros(len(counts), dtype=bool)
         self._gold_rows[self._gold] = True
         self._rng, self._clock, self._prepare = rng, clock, prepare
         self._choosing_rng = rng.spawn(1)[0]
         self._pool: list[int] = []
         self._leases: dict[int, dict[str, float]] = {}  # row -> user -> until
-        self._held: dict[
-            str, dict[int, float]
-        ] = {}  # user -> row -> until, in the order in which they were given
+        self._held: dict[str, dict[int, float]] = {}  # user -> row -> until, first given first
         self._lock = threading.Lock()
         self._wanted = threading.Event()
-        self._chosen_at = -np.inf
-        self._expire_next = -np.inf
+        self._chosen_at = self._expire_next = -np.inf
         self._chosen_votes = -1.0
         self._stopping = False
         self._thread = threading.Thread(target=self._refill_forever, name="softspread-queue", daemon=True)
@@ -83,34 +83,28 @@ class Queue:
 
     # ------------------------------------------------------------------------------------------------- asking
     def assign(self, annotator: str, wanted: int, holding: Sequence[int] = ()) -> list[int]:
-        """Rows for a user to vote on: what they hold already, first given first, then new ones up to
-        ``wanted``.
+        """Rows for a user to vote on: what they hold already, first given first, then new ones.
 
-        ``holding`` are rows that the person's page still shows; their leases are renewed.
+        Parameters
+        ----------
+        wanted : how many
+        holding : rows that the user's page still shows; their leases are renewed
         """
         with self._lock:
             now = self._clock()
             self._expire(now)
             voted, skipped = self._ledger.seen_by(annotator)
             held = self._held.setdefault(annotator, {})
-            for row in holding:
-                if (
-                    row not in voted
-                    and row not in skipped
-                    and row not in held
-                    and self._open(row, annotator, now)
-                ):
-                    self._lease(annotator, row, now)
             for row in [row for row in held if row in voted or row in skipped]:
                 self._release(annotator, row)
-            for row in held:
+            for row in [*(row for row in holding if self._fits(annotator, row)), *held]:
                 self._lease(annotator, row, now)
             while len(held) < wanted:
-                found = self._next_for(annotator, voted, skipped, now)
+                found = self._next_for(annotator)
                 if found is None:
                     break
                 self._lease(annotator, found, now)
-            if len(self._pool) < REFILL_BELOW or self._stale(now):
+            if len(self._pool) < self._rule.refill_below or self._stale(now):
                 self._wanted.set()
             return list(held)[:wanted]
 
@@ -124,24 +118,25 @@ class Queue:
 
     def peek(self, wanted: int, strategy: str | None = None) -> IntArray:
         """Rows that would be asked next, without giving them to anybody."""
-        diffusion, mass = self._choosing()
         with self._lock:
             counts = self.counts.copy()
-            closed = counts >= self._overlap
-        n_open = int((~closed).sum())
-        size = min(wanted, n_open)
+        closed = counts >= self._rule.overlap
+        return self._choose(wanted, counts, closed, np.random.default_rng(), strategy)
+
+    def _choose(
+        self,
+        wanted: int,
+        counts: FloatArray,
+        closed: BoolArray,
+        rng: np.random.Generator,
+        strategy: str | None = None,
+    ) -> IntArray:
+        size = min(wanted, int((~closed).sum()))
         if not size:
             return np.empty(0, dtype=np.int64)
-        rng = np.random.default_rng()
-        return choose_items(
-            diffusion,
-            mass,
-            np.maximum(counts, 0),
-            size,
-            strategy or self._strategy,
-            rng,
-            np.flatnonzero(closed),
-        )
+        diffusion, mass = self._choosing()
+        counts, exclude = np.maximum(counts, 0), np.flatnonzero(closed)
+        return choose_items(diffusion, mass, counts, size, strategy or self._rule.strategy, rng, exclude)
 
     @property
     def n_leased(self) -> int:
@@ -152,22 +147,22 @@ class Queue:
 
     # ------------------------------------------------------------------------------------------------- leases
     def _lease(self, annotator: str, row: int, now: float) -> None:
-        until = now + self._lease_seconds
+        until = now + self._rule.lease_seconds
         self._leases.setdefault(row, {})[annotator] = until
         self._held.setdefault(annotator, {})[row] = until
 
     def _release(self, annotator: str, row: int) -> None:
         held = self._held.get(annotator)
         if held is not None and held.pop(row, None) is not None:
-            people = self._leases[row]
-            del people[annotator]
-            if not people:
+            users = self._leases[row]
+            del users[annotator]
+            if not users:
                 del self._leases[row]
 
     def _expire(self, now: float) -> None:
         if now < self._expire_next:
             return
-        self._expire_next = now + EXPIRE_SECONDS
+        self._expire_next = now + self._rule.expire_seconds
         late = [
             (name, row) for name, held in self._held.items() for row, until in held.items() if until <= now
         ]
@@ -175,40 +170,31 @@ class Queue:
             self._release(name, row)
 
     # ---------------------------------------------------------------------------------------------- next item
-    def _open(self, row: int, annotator: str, now: float) -> bool:
-        """Whether another vote on the item is wanted, counting those that others are about to cast."""
-        if self._gold_rows[row]:
-            return True
-        others = self._leases.get(row, {})
-        leased = len(others) - (annotator in others)
-        return bool(leased == 0 and self.counts[row] < self._overlap)
+    def _fits(self, annotator: str, row: int) -> bool:
+        """Whether the item is new to the user, held by nobody, and short of votes."""
+        voted, skipped = self._ledger.seen_by(annotator)
+        if row in voted or row in skipped or row in self._held.get(annotator, {}):
+            return False
+        free = not self._leases.get(row) and self.counts[row] < self._rule.overlap
+        return bool(free or self._gold_rows[row])
 
-    def _next_for(self, annotator: str, voted: dict[int, int], skipped: set[int], now: float) -> int | None:
-        held = self._held.get(annotator, {})
-
-        def fits(row: int) -> bool:
-            return (
-                row not in voted
-                and row not in skipped
-                and row not in held
-                and self._open(row, annotator, now)
-            )
-
-        if self._gold_share and self._rng.random() < self._gold_share:
-            unseen = [row for row in self._gold if fits(row)]
+    def _next_for(self, annotator: str) -> int | None:
+        if self._gold and self._rng.random() < self._rule.gold_share:
+            unseen = [row for row in self._gold if self._fits(annotator, row)]
             if unseen:
                 return unseen[int(self._rng.integers(len(unseen)))]
-        for place, row in enumerate(self._pool[:LOOKED_AT]):
-            if fits(row):
+        for place, row in enumerate(self._pool[: self._rule.tried_first]):
+            if self._fits(annotator, row):
                 del self._pool[place]
                 return row
-        return self._any_for(voted, skipped, held)
+        return self._any_for(annotator)
 
-    def _any_for(self, voted: dict[int, int], skipped: set[int], held: dict[int, float]) -> int | None:
-        """An item that the user may still vote on, chosen at random among those with the fewest votes."""
-        allowed = (self.counts < self._overlap) | self._gold_rows
-        for closed in (list(voted), list(skipped), list(held), list(self._leases)):
-            allowed[closed] = False
+    def _any_for(self, annotator: str) -> int | None:
+        """An item that the user may still vote on, drawn from those with the fewest votes."""
+        voted, skipped = self._ledger.seen_by(annotator)
+        allowed = (self.counts < self._rule.overlap) | self._gold_rows
+        for closed in (voted, skipped, self._held.get(annotator, {}), self._leases):
+            allowed[list(closed)] = False
         rows = np.flatnonzero(allowed)
         if not len(rows):
             return None
@@ -217,7 +203,8 @@ class Queue:
 
     # --------------------------------------------------------------------------------------------------- pool
     def _stale(self, now: float) -> bool:
-        return now - self._chosen_at > STALE_SECONDS and float(self.counts.sum()) != self._chosen_votes
+        waited = now - self._chosen_at > self._rule.stale_seconds
+        return waited and float(self.counts.sum()) != self._chosen_votes
 
     def _refill_forever(self) -> None:
         lower_priority()
@@ -229,32 +216,21 @@ class Queue:
             self.refill()
 
     def refill(self) -> None:
-        """Choose items from the live state: more for the pool, or all of it again where it is old."""
-        diffusion, mass = self._choosing()
+        """Choose more items for the pool from the live state; a stale pool is replaced."""
         with self._lock:
-            anew = self._stale(self._clock())
+            stale = self._stale(self._clock())
             counts = self.counts.copy()
-            closed: BoolArray = counts >= self._overlap
-            closed[list(self._leases)] = True
-            closed[self._gold] = True  # gold items come by their own share
-            if not anew:
+            closed: BoolArray = counts >= self._rule.overlap
+            closed[[*self._leases, *self._gold]] = True  # gold items come by their own share
+            if not stale:
                 closed[self._pool] = True
-        size = min(POOL, int((~closed).sum()))
-        rows: list[int] = []
-        if size:
-            exclude = np.flatnonzero(closed)
-            picked = choose_items(
-                diffusion, mass, np.maximum(counts, 0), size, self._strategy, self._choosing_rng, exclude
-            )
-            rows = [int(row) for row in picked]
+        picked = self._choose(self._rule.pool_size, counts, closed, self._choosing_rng)
         with self._lock:
-            if anew:
-                self._pool = rows
+            kept: list[int] = []
+            if stale:
                 self._chosen_at, self._chosen_votes = self._clock(), float(counts.sum())
             else:
-                kept = [
-                    row for row in self._pool if self.counts[row] < self._overlap and row not in self._leases
-                ]
-                self._pool = kept + rows
-        if size:
-            self._prepare(picked)
+                full = self._rule.overlap
+                kept = [row for row in self._pool if self.counts[row] < full and row not in self._leases]
+            self._pool = kept + picked.tolist()
+        self._prepare(picked)

@@ -29,12 +29,12 @@ from softspread.web.log.ledger import Ledger
 from softspread.web.log.store import Store
 from softspread.web.log.writer import Writer
 from softspread.web.project import analyst
-from softspread.web.project.item_map import ItemMap
+from softspread.web.project.item_map import ItemMap, load_or_map
 from softspread.web.project.items import ItemSource
 from softspread.web.project.live_state import LiveState
-from softspread.web.project.queue import Queue
-from softspread.web.project.saved_graph import load_or_build, load_or_map
-from softspread.web.project.settings import GRAPH_FILE, SNAPSHOT_FILE, Settings, checked
+from softspread.web.project.queue import Queue, QueueRule
+from softspread.web.project.saved_graph import load_or_build
+from softspread.web.project.settings import GRAPH_FILE, SNAPSHOT_FILE, Settings
 from softspread.web.project.thread_priority import lower_priority
 
 MAP_FILE = "map.npz"
@@ -75,7 +75,7 @@ class Service:
         graph: Graph | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.settings = checked(settings)
+        self.settings = settings
         if len(items) != len(X):
             raise InputError(f"there are {len(items):,} items but {len(X):,} embeddings.")
         self.items, self._X, self._graph = items, X, graph
@@ -136,12 +136,9 @@ class Service:
                 self.history.counts(len(self.items)),
                 self.ledger,
                 self.state.choosing,
-                strategy=settings.strategy,
-                overlap=settings.overlap,
-                lease_seconds=settings.lease_seconds,
-                gold=list(self.gold),
-                gold_share=settings.gold_share,
+                QueueRule(settings.strategy, settings.overlap, settings.lease_seconds, settings.gold_share),
                 rng=np.random.default_rng(settings.seed),
+                gold=list(self.gold),
                 prepare=self.state.prepare,
             )
             self.queue.start()

@@ -10,6 +10,7 @@ from softspread.queries.registry import STRATEGIES
 from softspread.web.log.entry import LONGEST_LABEL
 
 MODES = ("blind", "assisted")
+LOCAL_HOSTS = ("127.0.0.1", "::1", "localhost")
 CLASS_KEYS = "123456789abcdefghijklmnopqrstvwxy"  # u is "unsure", z is "undo"
 MOST_CLASSES = 1000  # a page of buttons beyond this helps nobody
 DATABASE_FILE = "votes.sqlite"
@@ -19,7 +20,7 @@ SNAPSHOT_FILE = "state.npz"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One project. Made once at start; nothing here changes while the server runs."""
+    """One project, as it was started; nothing here changes while the server runs."""
 
     classes: tuple[str, ...]
     data_dir: Path
@@ -32,16 +33,37 @@ class Settings:
     secure_cookies: bool = False  # True behind HTTPS
     mode: str = "blind"  # "assisted" shows the soft label before the vote, which biases people
     strategy: str = "uncertainty"
-    overlap: int = 3  # an item is handed out until so many people have voted on it
+    overlap: int = 3  # an item is handed out until this many users have voted on it
     gold: tuple[tuple[str, str], ...] = ()  # (item, class) with known answers
     gold_share: float = 0.05  # of the items that a user gets
     unsure_weight: float = 0.5
-    lease_seconds: float = 120.0  # someone who left gives an item free after this long
+    lease_seconds: float = 120.0  # then an item of someone who left goes to others
     alpha: float = 0.9
     n_neighbors: int = 20
     prior_strength: float = 1e-4
     n_jobs: int | None = 1  # live pushes are local; more threads take processor time from requests
     seed: int | None = None
+
+    def __post_init__(self) -> None:
+        check_classes(self.classes)
+        validation.choice("mode", self.mode, MODES)
+        STRATEGIES.check(self.strategy)
+        validation.count("overlap", self.overlap, smallest=1)
+        validation.alpha(self.alpha)
+        validation.count("n_neighbors", self.n_neighbors, smallest=1)
+        validation.not_negative("prior_strength", self.prior_strength)
+        validation.positive("lease_seconds", self.lease_seconds)
+        if not 0 < self.unsure_weight < 1:
+            raise InputError(
+                f"unsure_weight must lie between 0 and 1, got {self.unsure_weight!r}; 0.5 is usual."
+            )
+        if not 0 <= self.gold_share < 1:
+            raise InputError(f"gold_share must be at least 0 and below 1, got {self.gold_share!r}; try 0.05.")
+        if not self.auth and self.host not in LOCAL_HOSTS:
+            raise InputError(
+                "without accounts anyone who reaches the page can vote, so --no-auth listens on this machine "
+                f"only, got host {self.host!r}. Leave out --host, or leave out --no-auth."
+            )
 
     @property
     def url(self) -> str:
@@ -49,33 +71,8 @@ class Settings:
         return self.database_url or f"sqlite:///{(self.data_dir / DATABASE_FILE).resolve()}"
 
 
-def checked(settings: Settings) -> Settings:
-    """The settings, or an error that says what is wrong with them."""
-    check_classes(settings.classes)
-    validation.choice("mode", settings.mode, MODES)
-    STRATEGIES.check(settings.strategy)
-    validation.count("overlap", settings.overlap, smallest=1)
-    validation.alpha(settings.alpha)
-    validation.count("n_neighbors", settings.n_neighbors, smallest=1)
-    validation.not_negative("prior_strength", settings.prior_strength)
-    validation.positive("lease_seconds", settings.lease_seconds)
-    if not 0 < settings.unsure_weight < 1:
-        raise InputError(
-            f"unsure_weight must lie between 0 and 1, got {settings.unsure_weight!r}; 0.5 is usual."
-        )
-    if not 0 <= settings.gold_share < 1:
-        raise InputError(f"gold_share must be at least 0 and below 1, got {settings.gold_share!r}; try 0.05.")
-    if not settings.auth and settings.host not in ("127.0.0.1", "::1", "localhost"):
-        raise InputError(
-            "without accounts the page is open to all who can reach it, so --no-auth binds to this machine "
-            "only, "
-            f"got host {settings.host!r}. Leave out --host, or leave out --no-auth."
-        )
-    return settings
-
-
 def check_classes(classes: Sequence[str]) -> None:
-    """Refuse class names that a page cannot show or a log cannot tell apart."""
+    """Refuse class names that a page cannot show or a log cannot distinguish."""
     if not 2 <= len(classes) <= MOST_CLASSES:
         raise InputError(f"a vote needs 2 to {MOST_CLASSES} classes, got {len(classes)}: --classes cat,dog")
     if len(set(classes)) < len(classes):
@@ -86,8 +83,7 @@ def check_classes(classes: Sequence[str]) -> None:
 
 
 def class_keys(classes: Sequence[str]) -> list[str]:
-    """A key for each class: its own name where all names are single keys, else 1 to 9, then letters, then
-    none.
+    """A key per class: its own name if all names are single keys, else 1 to 9, then letters, then none.
 
     Examples
     --------

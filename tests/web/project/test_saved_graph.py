@@ -1,0 +1,31 @@
+"""The graph, saved once it is built."""
+
+import numpy as np
+
+from softspread._common.digests import digest_array
+from softspread.web.project.saved_graph import load_or_build
+from web.conftest import N_ITEMS, three_clusters
+
+
+def test_a_saved_graph_is_read_and_another_sets_is_not(tmp_path):
+    """Other items, other neighbours, needed features or a damaged file build it again."""
+    X, path = three_clusters()[0], tmp_path / "graph.npz"
+    mark = digest_array(X).hex()
+    first = load_or_build(path, X, mark, 5, keep_features=False)
+    assert first.features is None
+    assert load_or_build(path, X[:9], mark, 5, keep_features=False).n_items == N_ITEMS
+    assert load_or_build(path, X, mark, 5, keep_features=True).features is not None
+    assert load_or_build(path, X, mark, 4, keep_features=False).n_neighbors == 4
+    assert load_or_build(path, X[:9], digest_array(X[:9]).hex(), 4, keep_features=False).n_items == 9
+    path.write_bytes(b"PK nonsense")
+    assert load_or_build(path, X, mark, 5, keep_features=False).n_items == N_ITEMS
+
+
+def test_a_fingerprint_sees_every_number(rng):
+    """One changed entry, another shape or another precision is another set."""
+    X = rng.normal(size=(50, 3))
+    other = X.copy()
+    other[49, 2] += 1e-9
+    marks = {digest_array(part).hex() for part in (X, other, X[:49], X.reshape(25, 6), X.astype(np.float32))}
+    assert len(marks) == 5
+    assert digest_array(X.copy()).hex() in marks
