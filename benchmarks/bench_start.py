@@ -18,7 +18,8 @@ FIT_ITEMS = 1_000
 _TIMED = "import time; begin = time.perf_counter(); {code}; print(time.perf_counter() - begin)"
 _FIT = (
     "import softspread, sys; from benchmarks._common import make_items, make_votes; X, classes = "
-    "make_items({n}, 0); begin = time.perf_counter(); softspread.ProbabilisticLabelSpreading().fit(X, "
+    "make_items({n}, 0); begin = time.perf_counter(); "
+    "softspread.ProbabilisticLabelSpreading(alpha=0.9).fit(X, "
     "softspread.Votes.from_pairs(*make_votes(classes, 0)))"
 )
 STARTS = {

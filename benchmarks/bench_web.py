@@ -316,7 +316,7 @@ def compare_with_batch(home: Path, table: bytes, served: dict[str, Any]) -> dict
     votes = Votes.from_pairs(
         rows, log["label"].astype(str).to_numpy(dtype=object), None, log["weight"].to_numpy()
     )
-    fit = ProbabilisticLabelSpreading(annotator_model="none", n_jobs=1).fit(
+    fit = ProbabilisticLabelSpreading(alpha=0.9, annotator_model="none", n_jobs=1).fit(
         graph, votes, classes=list(CLASSES)
     )
     batch = fit.predict_proba()

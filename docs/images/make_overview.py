@@ -27,7 +27,7 @@ def main() -> None:
     data_seed, draw_seed = np.random.SeedSequence(SEED).spawn(2)
     data = load_data(np.random.default_rng(data_seed))
     votes = draw_votes(data.p_true, N_VOTES, np.random.default_rng(draw_seed))
-    estimator = ProbabilisticLabelSpreading().fit(data.graph, votes)
+    estimator = ProbabilisticLabelSpreading(alpha=0.9).fit(data.graph, votes)
     p = estimator.predict_proba()
     wrong = int((votes.labels != data.digits[votes.items]).sum())
     right = float((p.argmax(axis=1) == data.digits).mean())

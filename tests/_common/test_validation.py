@@ -441,7 +441,7 @@ def test_inputs_are_never_modified():
         array.setflags(write=False)
     ProbabilisticLabelSpreading(n_neighbors=3, prior=prior).fit(x, y).update(3, 1).predict_proba(x)
     ProbabilisticLabelSpreading(prior=prior).fit(affinity_graph(A), y).update(3, 1)
-    for est in (VoteHistogram(), KNeighborsVotes(2), GaussianKernelRegression(1.0)):
+    for est in (VoteHistogram(), KNeighborsVotes(n_neighbors=2), GaussianKernelRegression(gamma=1.0)):
         est.fit(x, y).update(3, 1).predict_proba(x)
     assert A[0, 0] == 1
     assert prior[0, 0] == 2

@@ -69,7 +69,9 @@ def test_auto_chooses_what_tune_chooses(crowd):
 def test_auto_works_before_the_first_vote():
     """With nothing to choose by, the defaults stand."""
     X = np.arange(30.0)[:, None]
-    est = ProbabilisticLabelSpreading("auto", "auto", prior_strength="auto").fit(X, Votes.from_pairs([], []))
+    est = ProbabilisticLabelSpreading(n_neighbors="auto", prior_strength="auto").fit(
+        X, Votes.from_pairs([], [])
+    )
     est.update(3, "yes")
     assert est.alpha_ == 0.9
     assert est.soft_labels_of([3]).tolist() == [[1.0]]

@@ -207,7 +207,7 @@ def test_hoeffding_interval_follows_its_formula(blobs, rng):
     """Without bias the half-width is sqrt(ln(2/delta)/2 sum phi^2)/N over the votes; bias and all classes
     widen it."""
     rows, columns = rng.integers(0, 180, 40), rng.integers(0, 3, 40)
-    est = ProbabilisticLabelSpreading(n_neighbors=8, prior_strength=0.0).fit(
+    est = ProbabilisticLabelSpreading(alpha=0.9, n_neighbors=8, prior_strength=0.0).fit(
         blobs, Votes.from_pairs(rows, columns)
     )
     inverse = np.linalg.inv(np.eye(180) - 0.9 * est.graph_.S.toarray())

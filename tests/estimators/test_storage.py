@@ -35,14 +35,14 @@ IDS = {
 }
 CLASSES = {"numbers": [0, 1, 2], "strings": ["cat", "dog", "owl"], "mixed": ["cat", 7, 2.5]}
 ESTIMATORS = {
-    "spreading": lambda: ProbabilisticLabelSpreading(n_neighbors=4),
+    "spreading": lambda: ProbabilisticLabelSpreading(alpha=0.9, n_neighbors=4),
     "spreading, conjugate gradients": lambda: ProbabilisticLabelSpreading(
         n_neighbors=4, solver="cg", alpha=0.8
     ),
     "spreading, source": lambda: ProbabilisticLabelSpreading(
-        n_neighbors=4, scaling="source", bandwidth="mean"
+        alpha=0.9, n_neighbors=4, scaling="source", bandwidth="mean"
     ),
-    "spreading, literal": lambda: ProbabilisticLabelSpreading(n_neighbors=4, solver="literal"),
+    "spreading, literal": lambda: ProbabilisticLabelSpreading(alpha=0.9, n_neighbors=4, solver="literal"),
     "histogram": VoteHistogram,
     "kernel": lambda: GaussianKernelRegression(gamma=np.float64(0.7)),
     "neighbours": lambda: KNeighborsVotes(n_neighbors=np.int64(3)),
@@ -133,7 +133,7 @@ def test_parameters_survive_a_trip(tmp_path, make):
 )
 def test_a_prior_survives_a_trip_also_after_a_new_class(tmp_path, prior):
     """The given prior is kept as given, and what later classes made of it as well."""
-    est = ProbabilisticLabelSpreading(n_neighbors=4, prior=prior, prior_strength=0.5)
+    est = ProbabilisticLabelSpreading(alpha=0.9, n_neighbors=4, prior=prior, prior_strength=0.5)
     est.fit(X, make_votes(None, ["a", "b", "c"], "none"))
     assert_same(est, around(est, tmp_path))
     est.update(5, "late")
@@ -172,7 +172,7 @@ def test_estimators_on_given_graphs_survive_a_trip(tmp_path, kind, normalization
         "epsilon": lambda: epsilon_graph(X, 2.5, normalization=normalization),
         "affinity": lambda: affinity_graph(A, normalization=normalization),
     }[kind]()
-    est = ProbabilisticLabelSpreading().fit(graph, make_votes(None, [0, 1, 2], "all"))
+    est = ProbabilisticLabelSpreading(alpha=0.9).fit(graph, make_votes(None, [0, 1, 2], "all"))
     again = around(est, tmp_path)
     assert_same(est, again)
     for each in (est, again):
@@ -289,7 +289,10 @@ def test_saving_something_else_is_refused_and_touches_nothing(tmp_path, saved):
         save(BaseEstimator(), saved)
     generator = np.random.default_rng(0)
     with pytest.raises(StoreError, match="cannot save the parameter random_state"):
-        save(ProbabilisticLabelSpreading(n_neighbors=3, random_state=generator).fit(X, [0] * N), saved)
+        save(
+            ProbabilisticLabelSpreading(alpha=0.9, n_neighbors=3, random_state=generator).fit(X, [0] * N),
+            saved,
+        )
     tuples = Votes.from_pairs([("a", 0)], ["x"])
     est = VoteHistogram().fit(X[:1], tuples, item_ids=[("a", 0)])
     with pytest.raises(StoreError, match="use strings or numbers"):

@@ -31,7 +31,7 @@ def random_votes(rng, m, n_classes=3):
 
 
 def fit(graph, rows, columns, **settings):
-    return ProbabilisticLabelSpreading(**settings).fit(
+    return ProbabilisticLabelSpreading(**{"alpha": 0.9, **settings}).fit(
         graph, Votes.from_pairs(rows, columns, classes=[0, 1, 2])
     )
 

@@ -97,7 +97,7 @@ class GaussianKernelRegression(_Baseline):
     [0.5, 0.5]
     """
 
-    def __init__(self, gamma: float = 10.0, n_jobs: int | None = None, verbose: bool = False) -> None:
+    def __init__(self, *, gamma: float = 10.0, n_jobs: int | None = None, verbose: bool = False) -> None:
         self.gamma = gamma
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -142,7 +142,7 @@ class KNeighborsVotes(_Baseline):
     [0, 0, 1]
     """
 
-    def __init__(self, n_neighbors: int = 20, n_jobs: int | None = None) -> None:
+    def __init__(self, *, n_neighbors: int = 20, n_jobs: int | None = None) -> None:
         self.n_neighbors = n_neighbors
         self.n_jobs = n_jobs
 

@@ -42,7 +42,8 @@ class ProbabilisticLabelSpreading(VotesEstimator):
 
     Parameters
     ----------
-    alpha : how far votes travel, 0 = each item alone, below 1; "auto" chooses it by held-out votes
+    alpha : how far votes travel, 0 = each item alone, below 1; "auto" chooses it by held-out votes, and is
+        0.9 where there are fewer than 10
     n_neighbors : neighbours per item, the item itself not counted; "auto" chooses among 10, 20 and 40
     bandwidth : the kernel's sigma**2: "kth", "mean" or a positive number, see :func:`~softspread.knn_graph`
     scaling : "peak" divides a profile by its largest entry, "source" by the voted item's own, "none" not at
@@ -91,7 +92,8 @@ class ProbabilisticLabelSpreading(VotesEstimator):
 
     def __init__(
         self,
-        alpha: float | str = 0.9,
+        *,
+        alpha: float | str = "auto",
         n_neighbors: int | str = 20,
         bandwidth: str | float = "kth",
         scaling: str = "peak",

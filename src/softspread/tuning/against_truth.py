@@ -91,14 +91,14 @@ def _objective(
         from softspread.estimators.baselines import GaussianKernelRegression
 
         gamma = trial.suggest_float("gamma", *GAMMA_RANGE, log=True)
-        p = GaussianKernelRegression(gamma).fit(items, counts).predict_proba()
+        p = GaussianKernelRegression(gamma=gamma).fit(items, counts).predict_proba()
         return TuningPoint(None, None, None, gamma, rmse(truth, p), np.nan)
 
     def by_neighbors(trial: Any) -> TuningPoint:
         from softspread.estimators.baselines import KNeighborsVotes
 
         number = trial.suggest_int("n_neighbors", 1, max(1, len(votes)))
-        p = KNeighborsVotes(number, n_jobs=how.n_jobs).fit(items, counts).predict_proba()
+        p = KNeighborsVotes(n_neighbors=number, n_jobs=how.n_jobs).fit(items, counts).predict_proba()
         return TuningPoint(None, number, None, None, rmse(truth, p), np.nan)
 
     return {"pls": by_spreading, "gkr": by_kernel, "knn": by_neighbors}[method]

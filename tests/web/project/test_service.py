@@ -30,7 +30,7 @@ def batch(service):
     rows = [row for row in service.store.entries(limit=10_000) if row.kind in (VOTE, UNDO)]
     items = [service.items.row_of(row.item) for row in rows]
     votes = Votes.from_pairs(items, [row.label for row in rows], None, [row.weight for row in rows])
-    est = ProbabilisticLabelSpreading(annotator_model="none", n_jobs=1)
+    est = ProbabilisticLabelSpreading(alpha=0.9, annotator_model="none", n_jobs=1)
     return est.fit(service.graph, votes, classes=list(CLASSES)).predict_proba()
 
 

@@ -189,7 +189,7 @@ def kernel_regression(task: Task, gamma: float | str = 1.0) -> Outcome:
     chosen = {}
     if gamma == TRUTH:
         chosen = {"gamma": _baseline_by_truth(task, "gkr").gamma}
-    estimator = GaussianKernelRegression(chosen.get("gamma", gamma)).fit(
+    estimator = GaussianKernelRegression(gamma=chosen.get("gamma", gamma)).fit(
         task.X, task.votes, classes=task.data.classes
     )
     return Outcome(estimator.predict_proba(), estimator.evidence_, chosen)
@@ -201,7 +201,9 @@ def nearest_votes(task: Task, n_neighbors: int | str = 20) -> Outcome:
     if n_neighbors == TRUTH:
         chosen = {"n_neighbors": _baseline_by_truth(task, "knn").n_neighbors}
     number = chosen.get("n_neighbors", n_neighbors)
-    estimator = KNeighborsVotes(number, n_jobs=1).fit(task.X, task.votes, classes=task.data.classes)
+    estimator = KNeighborsVotes(n_neighbors=number, n_jobs=1).fit(
+        task.X, task.votes, classes=task.data.classes
+    )
     return Outcome(estimator.predict_proba(), estimator.evidence_, chosen)
 
 

@@ -1,0 +1,62 @@
+"""The same votes give the same soft labels through every door: Python, and the command line."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from command_line import run
+from softspread import ProbabilisticLabelSpreading, Votes
+from softspread.io.soft_labels import read_soft_labels
+
+N_ITEMS, CLASSES = 240, np.array(["ant", "bee", "cat"])
+
+
+@pytest.fixture(scope="module", params=[8, 200])
+def project(request):
+    """Items around three places, and votes by four people, one of whom guesses; too few votes to choose by,
+    and enough."""
+    rng = np.random.default_rng(5)
+    truth = np.arange(N_ITEMS) % 3
+    X = 4.0 * np.array([[0, 0], [1, 0], [0, 1]])[truth] + rng.normal(size=(N_ITEMS, 2))
+    ids = np.array([f"item-{row:03d}" for row in range(N_ITEMS)])
+    rows, who = rng.integers(0, N_ITEMS, request.param), np.arange(request.param) % 4
+    labels = np.where(who == 3, rng.integers(0, 3, len(rows)), truth[rows])
+    votes = pd.DataFrame({"item": ids[rows], "label": CLASSES[labels], "annotator": [f"p{w}" for w in who]})
+    return X, ids, votes
+
+
+def assert_same(found, expected):
+    """Equal up to the single precision of files."""
+    assert [str(name) for name in found.ids] == [str(name) for name in expected.ids]
+    assert [str(name) for name in found.classes] == [str(name) for name in expected.classes]
+    np.testing.assert_allclose(found.p, expected.p, atol=1e-6)
+    np.testing.assert_allclose(found.evidence, expected.evidence, rtol=1e-6)
+    np.testing.assert_allclose(found.lower, expected.lower, atol=1e-6)
+    np.testing.assert_allclose(found.upper, expected.upper, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def in_python(project):
+    """What the estimator says with nothing but its defaults."""
+    X, ids, votes = project
+    return ProbabilisticLabelSpreading(random_state=0).fit(X, Votes.from_frame(votes), item_ids=ids)
+
+
+def test_the_command_line_says_what_python_says(project, in_python, tmp_path):
+    """`softspread spread` with its defaults is the estimator with its own."""
+    X, ids, votes = project
+    np.savez(tmp_path / "X.npz", embeddings=X, ids=ids)
+    votes.to_csv(tmp_path / "votes.csv", index=False)
+    files = ("-e", tmp_path / "X.npz", "-v", tmp_path / "votes.csv", "-o", tmp_path / "s.parquet")
+    result = run("spread", *files, "--quiet")
+    assert result.exit_code == 0, result.output
+    found = read_soft_labels(tmp_path / "s.parquet")
+    assert_same(found, in_python.soft_labels())
+    assert found.metadata["parameters"]["alpha"] == in_python.alpha_
+
+
+def test_alpha_is_the_default_where_votes_are_too_few(project, in_python):
+    """Below ten votes nothing is chosen; above, held-out votes choose."""
+    n_votes = len(project[2])
+    assert (in_python.alpha_ == 0.9) or n_votes >= 10
+    assert ("too few" in in_python.tuning_.how) == (n_votes < 10)
