@@ -8,18 +8,16 @@ from numpy.testing import assert_allclose
 from scipy.stats import beta, betabinom
 
 from softspread import knn_graph
+from softspread.diffusion.diagonal import own_reach
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.literal import literal_mass
 from softspread.errors import InputError, SoftspreadWarning
-from softspread.intervals import calibrated as calibrated_module
 from softspread.intervals.calibrated import (
     TAIL_SHARE,
     _CurvePoint,
     _fit_curve,
-    _Known,
     _leave_items_out,
     _Likelihood,
-    _nearby_scales,
     beta_interval,
     calibrated,
     fit_calibrated,
@@ -143,7 +141,10 @@ def test_leaving_an_item_out_equals_spreading_without_its_votes():
     diffusion = Diffusion(graph, 0.9, n_jobs=1)
     votes = table(rng.integers(0, 40, 50), rng.integers(0, 3, 50))
     mass = literal_mass(diffusion, votes, 3)
-    others, sizes = _leave_items_out(standing_votes(votes, 3), mass, sums_of_squares(diffusion, votes, mass))
+    standing = standing_votes(votes, 3)
+    others, sizes = _leave_items_out(
+        standing, own_reach(diffusion, standing.rows), mass, sums_of_squares(diffusion, votes, mass)
+    )
     for item in range(0, 40, 7):
         kept = votes.rows != item
         rest = table(votes.rows[kept], votes.columns[kept])
@@ -184,22 +185,6 @@ def test_curve_recovers_how_a_score_was_made():
     points = [_CurvePoint(np.full(500, s), v, e) for s, v, e in zip(score, noise, reach, strict=True)]
     expected = (G * noise[here] + B) / score[here]
     assert_allclose(_fit_curve(points, here, np.ones(500)), expected, rtol=0.1)
-
-
-def test_scales_predicted_from_a_sample_are_close(rng, monkeypatch):
-    """With many voted items most scales at other alphas are predicted from 100: the typical one to half a per
-    cent."""
-    graph = knn_graph(rng.normal(size=(1500, 3)) * rng.choice([1.0, 3.0], size=(1500, 1)), n_neighbors=10)
-    diffusion, near = Diffusion(graph, 0.75, scaling="source"), Diffusion(graph, 0.5, scaling="source")
-    rows = np.sort(rng.choice(1500, 800, replace=False))
-    standing = standing_votes(table(rows, rows * 0), 1)
-    known = _Known(diffusion, standing, np.ones(800), None, None)  # only these are looked at
-    exact = _nearby_scales(near, known)
-    assert_allclose(exact, near.scales(rows))
-    monkeypatch.setattr(calibrated_module, "MOST_SCALES", 100)
-    found = _nearby_scales(near, known)
-    assert (found != exact).any()
-    assert np.sqrt(np.mean((found / exact - 1) ** 2)) < 5e-3
 
 
 def test_beta_interval_has_equal_tails_or_starts_at_the_peak():

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from softspread._common.types import FloatArray, IntArray
 from softspread.annotators.cells import NetVotes
+from softspread.diffusion.diagonal import own_reach
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.profiles import local_profiles
 
@@ -138,6 +139,7 @@ class Crowd:
             return
         rows = np.unique(np.concatenate([items[number] for number in group]))
         profiles = csr_array(local_profiles(self.diffusion, rows, OWN_FLOOR)[:, rows])
+        profiles.setdiag(own_reach(self.diffusion, rows))  # known better than a push finds it
         for number in group:
             place = np.searchsorted(rows, items[number])
             self._blocks[number] = csr_array(profiles[place][:, place])

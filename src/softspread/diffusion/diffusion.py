@@ -144,6 +144,10 @@ class Diffusion:
         """s_q of each row; those not known yet are found and kept, theory [scale]."""
         return self.inner_finder.scales(self.graph.rank[rows], self.verbose)
 
+    def diagonal(self, rows: IntArray) -> FloatArray:
+        """M_qq of the symmetric system, (len(rows),); comes with the scales, whatever the scaling."""
+        return self.inner_finder.diagonal(self.graph.rank[rows], self.verbose)
+
     def rows_per_scale(self) -> float:
         """How many rows of the graph the solve for one scale takes, on average over a fixed sample."""
         return self.inner_finder.rows_per_scale()

@@ -104,7 +104,6 @@ class ProfileSums:
     mass: FloatArray  # (n,)     w phi
     squares: FloatArray  # (n,)  w^2 phi^2
     bias: FloatArray  # (n,)     w phi min(1, L dist)
-    own: FloatArray  # (v,)      phi of a vote at its own item
     floor: float  # of the push; 0 = nothing missed
 
 
@@ -128,18 +127,17 @@ def profile_sums(
     weights = np.ascontiguousarray(weights[by_place])
     if floor is None and diffusion.n_items <= DENSE_ITEMS:
         floor = 0.0
-        sums, own = _dense_sums(diffusion, seeds, sources, weights, lipschitz)
+        sums = _dense_sums(diffusion, seeds, sources, weights, lipschitz)
     else:
         floor = affordable_floor(diffusion, rows, EDGE_BUDGET) if floor is None else floor
-        sums, own = _pushed_sums(diffusion, seeds, sources, weights, lipschitz, floor)
+        sums = _pushed_sums(diffusion, seeds, sources, weights, lipschitz, floor)
     mass, squares, bias = (graph.to_user_order(column) for column in sums.T)
-    own *= sources * diffusion.inner_error_factor()[seeds]
-    return ProfileSums(mass, squares, bias, own[np.argsort(by_place)], floor)
+    return ProfileSums(mass, squares, bias, floor)
 
 
 def _dense_sums(
     diffusion: Diffusion, seeds: IntArray, sources: FloatArray, weights: FloatArray, lipschitz: float
-) -> tuple[FloatArray, FloatArray]:
+) -> FloatArray:
     graph, M = diffusion.graph, _inner_inverse(diffusion)
     factor = diffusion.inner_error_factor()
     sums = np.zeros((diffusion.n_items, 3))
@@ -151,7 +149,7 @@ def _dense_sums(
         sums[:, 1] += (phi * phi) @ weights[part, 1]
         if X is not None:
             sums[:, 2] += (phi * np.minimum(1.0, lipschitz * cdist(X, X[seeds[part]]))) @ weights[part, 0]
-    return sums, M[seeds, seeds]
+    return sums
 
 
 def affordable_floor(diffusion: Diffusion, rows: IntArray, edge_budget: int) -> float:
@@ -192,7 +190,7 @@ def _pushed_sums(
     weights: FloatArray,
     lipschitz: float,
     floor: float,
-) -> tuple[FloatArray, FloatArray]:
+) -> FloatArray:
     graph = diffusion.graph
     features = np.asarray(graph.features)[graph.order] if lipschitz else np.zeros((1, 0))
     factor, unsigned = diffusion.inner_error_factor(), seeds.astype(np.uint32)
@@ -224,4 +222,4 @@ def _pushed_sums(
     for part in sums:
         if len(part):
             total += part
-    return total, own
+    return total

@@ -60,6 +60,7 @@ class _Known:
 
     def __init__(self, n_items: int) -> None:
         self.scales = np.full(n_items, np.nan)
+        self.diagonal = np.full(n_items, np.nan)
         self.certified = np.zeros(n_items)
         self.sample: tuple[IntArray, FloatArray] | None = None
         self.remainder: tuple[float, float] | None = None  # fitted multiple, largest error on the sample
@@ -103,12 +104,19 @@ class ScaleFinder:
         """The scale of each (inner) row; new ones are computed and kept."""
         if self.scaling == "none" or self.alpha == 0.0:
             return np.ones(len(rows))
-        new = np.unique(rows[np.isnan(self._known.scales[rows])])
+        return self._find(rows, self._known.scales, show)
+
+    def diagonal(self, rows: IntArray, show: bool = False) -> FloatArray:
+        """M_qq of each (inner) row, found together with the scale whatever the scaling."""
+        return np.ones(len(rows)) if self.alpha == 0.0 else self._find(rows, self._known.diagonal, show)
+
+    def _find(self, rows: IntArray, known: FloatArray, show: bool) -> FloatArray:
+        new = np.unique(rows[np.isnan(known[rows])])
         if len(new) and (self.exact or not self._is_local()):
             self._keep(new, *self._solve_globally(new, show))
         elif len(new):
             self._find_locally(new, show)
-        return self._known.scales[rows]
+        return known[rows]
 
     def report(self) -> ScaleReport:
         """How well all scales asked for so far are known."""
@@ -156,11 +164,11 @@ class ScaleFinder:
         scale = np.maximum(own, runner_up)
         error = np.where(runner_up > 0, np.maximum(error, reach), error)
         if failed.any():
-            scale[failed], error[failed] = self._solve_globally(rows[failed], show)
-        self._keep(rows, scale, error)
+            own[failed], scale[failed], error[failed] = self._solve_globally(rows[failed], show)
+        self._keep(rows, own, scale, error)
 
-    def _keep(self, rows: IntArray, scale: FloatArray, error: FloatArray) -> None:
-        self._known.scales[rows] = scale
+    def _keep(self, rows: IntArray, own: FloatArray, scale: FloatArray, error: FloatArray) -> None:
+        self._known.diagonal[rows], self._known.scales[rows] = own, scale
         self._known.certified[rows] = error / scale
 
     def _solved_sample(self) -> tuple[IntArray, FloatArray]:
@@ -236,21 +244,23 @@ class ScaleFinder:
         work: _kernels.LocalWork = self._scratch.work
         return work
 
-    def _solve_globally(self, rows: IntArray, show: bool = False) -> tuple[FloatArray, FloatArray]:
-        """Scales and the bounds of their errors from solves over the whole graph, several at once."""
-        scales, errors = np.empty(len(rows)), np.empty(len(rows))
+    def _solve_globally(
+        self, rows: IntArray, show: bool = False
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """M_qq, scales and the bounds of their errors from solves over the whole graph, several at once."""
+        own, scales, errors = np.empty(len(rows)), np.empty(len(rows)), np.empty(len(rows))
         with progress_bar("scales, whole graph", len(rows), show) as advance:
             size = DENSE_COLUMNS if self.exact else MOST_COLUMNS
             for first in range(0, len(rows), size):
                 part = slice(first, first + size)
-                scales[part], errors[part] = self._solve_columns(rows[part])
+                own[part], scales[part], errors[part] = self._solve_columns(rows[part])
                 advance(len(rows[part]))
         if not self.exact:
             self._known.global_solves += len(rows)
-        return scales, errors
+        return own, scales, errors
 
-    def _solve_columns(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
-        """A loose solve settles M_qq to second order; only where another item may be the peak a tight one
+    def _solve_columns(self, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """A loose solve gives M_qq to second order; only where another item may be the peak a tight one
         follows.
         """
         alpha = self.alpha
@@ -261,8 +271,10 @@ class ScaleFinder:
             tight = delta * float(np.sqrt((1 - alpha) * (1 - alpha * alpha)))
             own[unclear], bound[unclear], other, reach = self._columns_at(rows[unclear], tight)
             bound[unclear] = np.where(other > own[unclear], reach, bound[unclear])
-            own[unclear] = np.maximum(own[unclear], other)
-        return own, bound
+            scale = own.copy()
+            scale[unclear] = np.maximum(own[unclear], other)
+            return own, scale, bound
+        return own, own, bound
 
     def _columns_at(self, rows: IntArray, tol: float) -> tuple[FloatArray, FloatArray, FloatArray, float]:
         """M_qq and its bound, the largest other entry of M e_q and its bound, for each of a few rows q."""

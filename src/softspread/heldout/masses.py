@@ -12,18 +12,18 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from softspread._common.types import FloatArray, IntArray
-from softspread.diffusion.diagonal import own_reach, rough_scales
+from softspread.diffusion.diagonal import RULE, OwnScales, found_scales, own_reach, sampled_scales
 from softspread.diffusion.diffusion import Diffusion, Spread
 from softspread.graph.graph import Graph
 from softspread.heldout.split import soft_votes
 from softspread.spreading.state import SpreadState
 
 SOLVE_TOL = 1e-6  # relative residual of the solves; scores need three digits
-SMALLEST_DELTA = 1e-6  # the best accuracy asked of the scales
+LARGEST_DELTA, SMALLEST_DELTA = 1e-2, 1e-6  # certified accuracy asked of the scales
 NOISE_SHARE = (
     1e-2  # accuracy of the scales as a share of the evidence that an average item receives from others
 )
-COSTLY_ALPHA = 0.98  # from here one scale takes many milliseconds, and most are read off a sample
+COSTLY_ALPHA = RULE.costly_alpha  # from here most scales are read off a sample
 
 
 def leave_one_out_masses(state: SpreadState, *, groups: IntArray | None = None) -> FloatArray:
@@ -57,19 +57,16 @@ class Mass:
     scales: FloatArray  # (v,)
 
 
-_Scales = tuple[FloatArray, FloatArray, float]  # of the voted items, their own reach, the share of error
-
-
 class ScaleMemory:
     """Scales of the voted items by alpha, for further searches over the same graph and items."""
 
     def __init__(self) -> None:
         self._graph: Graph | None = None
         self._rows: IntArray | None = None
-        self._scales: dict[tuple[float, str], _Scales] = {}
+        self._scales: dict[tuple[float, str], OwnScales] = {}
         self._work: dict[tuple[float, str], float] = {}
 
-    def scales(self, diffusion: Diffusion, rows: IntArray, before: Mass | None) -> _Scales:
+    def scales(self, diffusion: Diffusion, rows: IntArray, before: Mass | None) -> OwnScales:
         """Found where they are not known yet."""
         self._attach(diffusion.graph)
         if self._rows is None or not np.array_equal(self._rows, rows):
@@ -106,7 +103,7 @@ def spread_votes(
     return Mass(np.maximum(spread.mass(rows), 0.0), reach, noise, spread, scales)
 
 
-def _find_scales(diffusion: Diffusion, rows: IntArray, before: Mass | None) -> _Scales:
-    if diffusion.alpha >= COSTLY_ALPHA and not diffusion.exact_scales:
-        return rough_scales(diffusion, rows, None if before is None else before.scales * before.reach)
-    return diffusion.scales(rows), own_reach(diffusion, rows), diffusion.scale_report().estimated
+def _find_scales(diffusion: Diffusion, rows: IntArray, before: Mass | None) -> OwnScales:
+    if diffusion.alpha < COSTLY_ALPHA or diffusion.exact_scales:
+        return found_scales(diffusion, rows)
+    return sampled_scales(diffusion, rows, None if before is None else before.scales * before.reach)

@@ -28,6 +28,7 @@ from scipy.special import betaincinv, expit, gammaln, logit
 
 from softspread._common import validation
 from softspread._common.types import FloatArray
+from softspread.diffusion.diagonal import own_reach, sampled_diagonal
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.probes import LEAST_SQUARES, RandomSigns, squares_and_reach
 from softspread.errors import SoftspreadWarning
@@ -40,13 +41,6 @@ ALPHAS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 BELOW, ABOVE = 3, 2  # neighbours of the alpha in use on this grid at which the Brier score is looked at
 WINDOW_TOL = 1e-4  # of the scales at these alphas; only means over many votes are read from them
 SOLVE_TOL = 1e-6  # of the solves there
-EXACT_ALPHA = (
-    0.95  # above, scales cost milliseconds each: most are then predicted from those at the alpha in use
-)
-SCALE_SAMPLE = 128  # voted items from which the prediction is learned ...
-MOST_SCALES = (
-    20_000  # ... and up to EXACT_ALPHA, where scales are cheap, but 100,000 of them still take half a minute
-)
 CURVE_KAPPA = 0.01  # prior strength of the scored predictions
 CURVE_NOISE = 0.15  # of a difference of scores that the curve's form may miss
 CURVE_SLACK = 1e-4  # added to standard errors, so that no difference counts as known exactly
@@ -186,7 +180,7 @@ def fit_calibrated(
     Notes
     -----
     Costs three solves (one column per class, and twice 16 of random signs) and the scales of the voted items
-    at each further alpha; above alpha 0.95 most of these scales are predicted from a sample of 128. Of the
+    at each further alpha; with many voted items most of these scales are predicted from a sample. Of the
     items with two or more votes at most 20,000 are used.
     """
     n, n_classes = mass.shape
@@ -196,7 +190,8 @@ def fit_calibrated(
     if sums is None:
         sums = sums_of_squares(diffusion, votes, mass, weights_are_counts=weights_are_counts)
     evidence = mass.sum(axis=1)
-    others, sizes = _leave_items_out(standing, mass, sums)
+    own = own_reach(diffusion, standing.rows)
+    others, sizes = _leave_items_out(standing, own, mass, sums)
     counts = np.zeros((n, n_classes))
     counts[standing.rows] = standing.counts
     n_votes = float(standing.totals.sum())
@@ -213,7 +208,7 @@ def fit_calibrated(
     )
     if len(standing.rows):
         if diffusion.alpha > 0:
-            known = _Known(diffusion, standing, sums.own, others[standing.rows], overall)
+            known = _Known(diffusion, standing, own, others[standing.rows], overall)
             curve_share = _curve_share(known, alphas, diffusions or {}, rng)
         problem = _Likelihood(standing, np.log(sizes), po, curve_share, rng)
         parameters = problem.best()
@@ -235,18 +230,18 @@ def fit_calibrated(
 
 
 def _leave_items_out(
-    standing: StandingVotes, mass: FloatArray, sums: SumsOfSquares
+    standing: StandingVotes, own: FloatArray, mass: FloatArray, sums: SumsOfSquares
 ) -> tuple[FloatArray, FloatArray]:
     """Mass and effective number of the *other* items' votes at every item: Yo (n, n_classes), ne (n,)."""
     others = mass.copy()
-    others[standing.rows] -= standing.counts * sums.own[:, None]
+    others[standing.rows] -= standing.counts * own[:, None]
     np.maximum(others, 0.0, out=others)
     # A best guess, not a bound: what the profiles miss is thinner than what they hold, so squares grow like
     # the mass.
     reached = np.maximum(mass.sum(axis=1) - sums.rest, np.finfo(np.float64).tiny)
     squares = np.minimum(sums.squares * (1 + sums.rest / reached), sums.upper)
     squares = np.where(sums.squares > 0, squares, sums.upper)
-    squares[standing.rows] -= standing.squares * sums.own**2
+    squares[standing.rows] -= standing.squares * own**2
     total = others.sum(axis=1)
     return others, _effective_size(total, squares)
 
@@ -306,6 +301,7 @@ def _curve_share(
     rows = standing.rows
     window = _window(known.diffusion.alpha, alphas)
     signs = RandomSigns(rng, len(rows), known.diffusion.n_items)  # the same at every alpha
+    hint = known.diffusion.diagonal(rows)
     items, classes = np.nonzero(standing.counts)
     points = []
     for alpha in window:
@@ -313,7 +309,7 @@ def _curve_share(
             at, others, own, scales = known.diffusion, known.others, known.own, None
         else:
             at = diffusions.get(alpha) or _at_alpha(known.diffusion, alpha)
-            scales, own = _nearby_scales(at, known), np.ones(len(rows))
+            scales, own = sampled_diagonal(at, rows, hint)[0], np.ones(len(rows))
             others = _other_mass(at, standing, scales)
         chances = _smoothed(others, CURVE_KAPPA, known.overall)
         brier = (chances**2).sum(axis=1)[items] - 2 * chances[items, classes] + 1
@@ -322,24 +318,6 @@ def _curve_share(
         noise = float(np.average(1 / np.maximum(sizes, 1.0), weights=standing.totals))
         points.append(_CurvePoint(brier, noise, reach))
     return _fit_curve(points, window.index(known.diffusion.alpha), standing.counts[items, classes])
-
-
-def _nearby_scales(at: Diffusion, known: _Known) -> FloatArray:
-    """Scale of each voted item at another alpha."""
-    rows = known.standing.rows
-    size = MOST_SCALES if at.alpha <= EXACT_ALPHA else SCALE_SAMPLE
-    if len(rows) <= size or at.exact_scales:
-        return at.scales(rows)
-    here = known.own * known.diffusion.scales(rows)  # M_qq
-    u, v = np.log(np.maximum(here, 1.0)), np.log(known.diffusion.root_degrees(rows))
-    features = np.stack([np.ones_like(u), u, v, u * u, u * v, v * v], axis=1)
-    sample = np.linspace(0, len(rows) - 1, size).astype(np.int64)
-    scales = at.scales(rows[sample])
-    fitted = np.linalg.lstsq(features[sample], np.log(scales), rcond=None)[0]
-    # 1 <= M_qq <= 1 / (1 - alpha^2)
-    predicted = np.exp(np.clip(features @ fitted, 0.0, -np.log1p(-(at.alpha**2))))
-    predicted[sample] = scales
-    return np.asarray(predicted)
 
 
 def nearby_diffusions(diffusion: Diffusion, alphas: Sequence[float] = ALPHAS) -> dict[float, Diffusion]:

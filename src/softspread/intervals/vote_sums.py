@@ -21,7 +21,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from softspread._common import validation
-from softspread._common.types import AnyArray, FloatArray, IntArray
+from softspread._common.types import AnyArray, FloatArray
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.profiles import profile_sums
 from softspread.errors import InputError
@@ -41,8 +41,6 @@ class SumsOfSquares:
         FloatArray | None
     )  # (n,)  sum of w phi min(1, L dist) is at most this; None without a Lipschitz constant
     lipschitz: float | None
-    voted: IntArray  # (v,)       distinct voted items
-    own: FloatArray  # (v,)       phi of a vote at its own item, 1 unless another item is its profile's peak
     floor: float  # of the push; 0 = nothing missed
 
     @property
@@ -109,8 +107,6 @@ def sums_of_squares(
         rest=rest,
         bias=bias,
         lipschitz=lipschitz,
-        voted=standing.rows,
-        own=np.minimum(sums.own, np.inf if diffusion.scaling == "none" else 1.0),
         floor=sums.floor,
     )
 
@@ -155,5 +151,4 @@ def sums_for_newcomers(
                 ends.row, ends.data * step * mass.sum(axis=1)[ends.col], ties.shape[0]
             )
     nothing = np.zeros(ties.shape[0])
-    none = np.empty(0, dtype=np.int64)
-    return SumsOfSquares(root**2, nothing, nothing, bias, sums.lipschitz, none, np.empty(0), sums.floor)
+    return SumsOfSquares(root**2, nothing, nothing, bias, sums.lipschitz, sums.floor)

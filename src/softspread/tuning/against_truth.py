@@ -12,10 +12,9 @@ import numpy as np
 
 from softspread._common import validation
 from softspread._common.types import AnyArray, FloatArray
-from softspread.diffusion.diagonal import LARGEST_DELTA
 from softspread.errors import InputError, MissingExtraError
 from softspread.graph.graph import Graph
-from softspread.heldout.masses import spread_votes
+from softspread.heldout.masses import LARGEST_DELTA, spread_votes
 from softspread.heldout.split import own_votes
 from softspread.metrics import rmse
 from softspread.spreading.evidence import soft_labels

@@ -18,11 +18,11 @@ import numpy as np
 
 from softspread._common import validation
 from softspread._common.types import AnyArray, FloatArray, IntArray
-from softspread.diffusion.diagonal import LARGEST_DELTA
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.graph.graph import Graph
 from softspread.heldout.masses import (
     COSTLY_ALPHA,
+    LARGEST_DELTA,
     NOISE_SHARE,
     SMALLEST_DELTA,
     Mass,
