@@ -24,6 +24,7 @@ from softspread.cli.commands.reproduce import reproduce
 from softspread.cli.commands.serve import serve
 from softspread.cli.commands.spread import spread
 from softspread.cli.commands.tune import tune
+from softspread.cli.runner import CommandWithChoices
 from softspread.cli.startup import import_when_used
 
 MANY_OBJECTS = 100_000  # before Python looks for cycles: libraries create about as many, and all of them stay
@@ -73,7 +74,7 @@ for _function in (
     reproduce,
     bench,
 ):
-    app.command()(_function)
+    app.command(cls=CommandWithChoices)(_function)
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from softspread.cli.options import FitOptions, GraphOptions, ItemOptions, VoteOptions
+from softspread.cli.options import FitInputs
 from softspread.cli.runner import Run
 from softspread.graph.neighbors import EXACT_ITEMS, EXACT_WORK, TREE_DIMENSIONS
 
@@ -131,20 +131,20 @@ def estimate_cost(
     return Cost(n_items, n_dimensions, n_votes, n_classes, n_annotators, seconds, peak)
 
 
-def show_cost(run: Run, items: ItemOptions, votes: VoteOptions, graph: GraphOptions, fit: FitOptions) -> None:
+def show_cost(run: Run, inputs: FitInputs) -> None:
     """Look at the shape of the files, not at the numbers in them, and say what the run would take."""
     from softspread._common.threads import count_threads
     from softspread.io.embeddings import look_at_embeddings
     from softspread.io.matching import read_classes
     from softspread.io.votes import read_votes
 
-    shape = look_at_embeddings(items.file(), items.vector_column)
+    parameters = inputs.parameters()
+    shape = look_at_embeddings(inputs.items.file(), inputs.items.vector_column)
     with run.stage("votes") as tell:
-        file = read_votes(votes.file(), votes.reading())
+        file = read_votes(inputs.votes.file(), inputs.votes.reading())
         tell(f"{len(file):,}")
-    classes = read_classes(votes.classes) or {str(label) for label in file.labels.tolist()}
-    names = [] if file.annotators is None or fit.annotator_model == "none" else file.annotators.tolist()
-    parameters = graph.parameters() | fit.parameters()
+    classes = read_classes(inputs.votes.classes) or {str(label) for label in file.labels.tolist()}
+    names = () if file.annotators is None else set(file.annotators.tolist()) - {None}
     k = parameters["n_neighbors"]
     cost = estimate_cost(
         shape.n_items,
@@ -154,9 +154,9 @@ def show_cost(run: Run, items: ItemOptions, votes: VoteOptions, graph: GraphOpti
         n_neighbors=40 if k == "auto" else k,
         itemsize=shape.itemsize,
         tunes="auto" in (parameters["alpha"], k, parameters["prior_strength"]),
-        n_annotators=len({name for name in names if name is not None}),
-        index=graph.index,
-        threads=count_threads(graph.threads),
+        n_annotators=0 if parameters["annotator_model"] == "none" else len(names),
+        index=parameters["index"],
+        threads=count_threads(parameters["n_jobs"]),
     )
     document = asdict(cost) | {
         "dry_run": True,

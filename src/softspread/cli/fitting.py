@@ -18,7 +18,7 @@ from softspread._common.archive import pack_names, read_archive, unpack_names, w
 from softspread._common.digests import hash_file, hash_values
 from softspread._common.types import AnyArray, IntArray
 from softspread._common.versions import version_of
-from softspread.cli.options import FitOptions, GraphOptions, ItemOptions, VoteOptions
+from softspread.cli.options import FitInputs, GraphOptions, ItemOptions, VoteOptions
 from softspread.cli.runner import Run
 from softspread.errors import InputError
 from softspread.estimators.spreading import ProbabilisticLabelSpreading
@@ -209,18 +209,12 @@ def _read_prior(path: Path, items: Items, classes: AnyArray) -> AnyArray:
 
 
 # -------------------------------------------------------------------------------------------------------- fit
-def fit(
-    run: Run,
-    item_options: ItemOptions,
-    vote_options: VoteOptions,
-    graph_options: GraphOptions,
-    fit_options: FitOptions,
-) -> Fit:
+def fit(run: Run, inputs: FitInputs) -> Fit:
     """Everything from the files to a fitted estimator."""
-    parameters = graph_options.parameters() | fit_options.parameters()
-    items = load_items(run, item_options)
-    votes, file = load_votes(run, vote_options, items.item_ids, items.n_items)
-    items, prior = build_graph(run, items, graph_options), fit_options.prior
+    parameters, prior = inputs.parameters(), inputs.fit.prior
+    items = load_items(run, inputs.items)
+    votes, file = load_votes(run, inputs.votes, items.item_ids, items.n_items)
+    items = build_graph(run, items, inputs.graph)
 
     def fit_with(table: AnyArray | None) -> ProbabilisticLabelSpreading:
         show = run.shows_bars and items.are_many
@@ -239,7 +233,7 @@ def fit(
 
     with run.stage("spreading", own_bars=items.are_many) as tell:
         chosen = parameters | {"seed": run.seed}
-        key = "" if run.workspace is None else _fit_key(items, vote_options, prior, chosen)
+        key = "" if run.workspace is None else _fit_key(items, inputs.votes, prior, chosen)
         est = run.remember("fit", key, _load_fit, make, _store_fit)
         tell(f"alpha {est.alpha_:g}{' (chosen)' if est.tuning_ is not None else ''}")
     if prior is not None and est.prior is None:

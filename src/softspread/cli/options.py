@@ -6,17 +6,22 @@ signature. Groups also check what can be checked before the numerical libraries 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from softspread.errors import InputError
-from softspread.intervals.registry import INTERVALS
 
 if TYPE_CHECKING:
     from softspread.io.votes import VoteReading
 
+# What {name} in a help text stands for: names that other packages may extend, looked up when help is shown.
+CHOICES = {
+    "intervals": "softspread.intervals.registry:INTERVALS",
+    "strategies": "softspread.queries.registry:STRATEGIES",
+}
 WEAK_PRIOR = "1e-4"  # a prior of this strength only breaks ties
 
 
@@ -167,7 +172,7 @@ class FitOptions:
 class IntervalOptions:
     """How uncertainty is reported."""
 
-    interval: Annotated[str, typer.Option(help=f"{', '.join(INTERVALS.names())}.")] = "wilson"
+    interval: Annotated[str, typer.Option(help="{intervals}.")] = "wilson"
     confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.9
 
 
@@ -180,10 +185,33 @@ SOFT_LABELS_OUT = typer.Option(
 )
 
 
-def check_files(*groups: ItemOptions | VoteOptions) -> None:
-    """Refuse missing options, files and endings, in the order of the groups."""
-    for group in groups:
-        group.file()
+@dataclass(frozen=True, slots=True)
+class FitInputs:
+    """Everything that a fit needs."""
+
+    items: ItemOptions
+    votes: VoteOptions
+    graph: GraphOptions
+    fit: FitOptions
+
+    def check_files(self) -> None:
+        """Refuse missing options, files and endings."""
+        self.items.file()
+        self.votes.file()
+
+    def parameters(self) -> dict[str, Any]:
+        """The estimator's parameters, without the prior itself."""
+        return self.graph.parameters() | self.fit.parameters()
+
+
+def fill_in(help_text: str) -> str:
+    """A help text with the choices that its {names} stand for."""
+    for name, place in CHOICES.items():
+        if f"{{{name}}}" in help_text:
+            module, attribute = place.split(":")
+            names = getattr(import_module(module), attribute).names()
+            help_text = help_text.replace(f"{{{name}}}", ", ".join(names))
+    return help_text
 
 
 def needed(value: Path | None, option: str) -> Path:

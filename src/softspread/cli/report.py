@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,6 @@ from softspread._common.atomic import write_text
 from softspread.cli.fitting import Fit, describe_graph
 from softspread.cli.runner import Run
 from softspread.errors import SoftspreadError
-from softspread.intervals.uncertainty import split_uncertainty_of
 from softspread.report.pictures import Thumbnails
 from softspread.report.run import RunContent, run_page
 from softspread.spreading.evidence import SoftLabels
@@ -18,28 +18,33 @@ SHOWN_CLASSES = 20
 
 
 def write_report(
-    run: Run, fit: Fit, labels: SoftLabels, facts: dict[str, Any], path: Path, images: Path | None
+    run: Run,
+    fit: Fit,
+    labels: SoftLabels,
+    verdicts: Mapping[str, int],
+    pictures: Thumbnails | None,
+    path: Path,
 ) -> None:
-    """Gather what the page tells and write it."""
-    pictures = None if images is None else Thumbnails(images)
-    est = fit.est
-    quality, annotators = None, None
+    """Gather what the page shows and write it."""
+    est, facts = fit.est, labels.metadata
+    quality = annotators = None
     with run.stage("quality"):
         try:
             quality = est.quality(random_state=run.seed)
         except SoftspreadError as error:  # the labels stand without it
             run.warn(f"quality could not be estimated: {error}")
-    if est.votes_.annotators is not None:
+    if fit.votes.votes.annotators is not None:
         with run.stage("annotators"):
             annotators = est.annotators_
+
+    def thumbnail(row: int) -> str | None:
+        return None if pictures is None else pictures(labels.ids[row : row + 1].tolist()[0])
+
     with run.stage("report") as tell:
-        verdict = split_uncertainty_of(labels).verdict
         content = RunContent(
             labels=labels,
             vote_counts=est.vote_counts_,
-            verdicts={
-                word: int((verdict == word).sum()) for word in ("clear", "ambiguous", "not enough votes")
-            },
+            verdicts=verdicts,
             features=est.graph_.features,
             inputs=_inputs(fit, facts),
             settings=_settings(facts),
@@ -50,22 +55,20 @@ def write_report(
             tuning=est.tuning_,
             quality=quality,
             warnings=run.warnings,
-            thumbnail=None
-            if pictures is None
-            else lambda row: pictures(labels.ids[row : row + 1].tolist()[0]),
+            thumbnail=thumbnail,
             seed=run.seed,
         )
         write_text(path, run_page(content))
         tell(str(path))
 
 
-def _inputs(fit: Fit, facts: dict[str, Any]) -> dict[str, Any]:
+def _inputs(fit: Fit, facts: Mapping[str, Any]) -> dict[str, Any]:
     votes = facts["votes"]
     classes = [str(label) for label in facts["classes"]]
     named = ", ".join(classes[:SHOWN_CLASSES]) + (" ..." if len(classes) > SHOWN_CLASSES else "")
     features = fit.est.graph_.features
     dimensions = "" if features is None else f" in {features.shape[1]} dimensions"
-    told = {
+    shown = {
         "Items": f"{facts['n_items']:,}{dimensions}; {fit.items.source}",
         "Ids": "positions in the file" if fit.items.item_ids is None else "from the file",
         "Votes": f"{votes['used']:,} of {votes['read']:,} in {fit.vote_file.path.name}, format "
@@ -77,10 +80,10 @@ def _inputs(fit: Fit, facts: dict[str, Any]) -> dict[str, Any]:
     }
     left = [f"{count:,} {what}" for what, count in votes["left_out"].items()]
     left += [f"{votes['skipped']:,} votes on unknown items or classes"] if votes["skipped"] else []
-    return told | ({"Left out": "; ".join(left)} if left else {})
+    return shown | ({"Left out": "; ".join(left)} if left else {})
 
 
-def _settings(facts: dict[str, Any]) -> dict[str, Any]:
+def _settings(facts: Mapping[str, Any]) -> dict[str, Any]:
     chosen = facts["parameters"]
     return {
         "Alpha": f"{chosen['alpha']:g}"

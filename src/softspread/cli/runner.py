@@ -21,13 +21,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
+import typer.core
 
-from softspread.cli.options import CommonOptions
+from softspread.cli.options import CommonOptions, fill_in
 from softspread.errors import InputError, MissingExtraError, SoftspreadError, SoftspreadWarning, StoreError
 
 if TYPE_CHECKING:
     from softspread.io.workspace import Workspace
 
+KEYWORD = inspect.Parameter.KEYWORD_ONLY
 BAD_INPUT, FAILURE, INTERRUPTED = 2, 1, 130
 WORDS = {bool: "true or false", int: "a whole number", float: "a number"}
 WIDTH_WITHOUT_TERMINAL = 100  # columns of tables that go to a file or a pipe
@@ -166,6 +168,17 @@ def plain(value: Any) -> Any:
 
 
 # --------------------------------------------------------------------------------------------------- commands
+class CommandWithChoices(typer.core.TyperCommand):
+    """Its help lists the choices that are installed, which are looked up only then."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help."""
+        for option in self.params:
+            if isinstance(option, typer.core.TyperOption):
+                option.help = fill_in(option.help or "")
+        super().format_help(ctx, formatter)
+
+
 def command(*, own: Container[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Turn a function into a command with the options that all commands share.
 
@@ -180,13 +193,13 @@ def command(*, own: Container[str] = ()) -> Callable[[Callable[..., None]], Call
     def wrap(function: Callable[..., None]) -> Callable[..., None]:
         hints = typing.get_type_hints(function, include_extras=True)
         del hints["run"], hints["return"]
-        groups = {name: kind for name, kind in hints.items() if dataclasses.is_dataclass(kind)}
-        parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
-        for name, parameter in inspect.signature(function).parameters.items():
-            if name in groups:
-                parameters += _fields(groups[name])
-            elif name in hints:
-                parameters.append(parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hints[name]))
+        given = inspect.signature(function).parameters
+        parameters = [inspect.Parameter("context", KEYWORD, annotation=typer.Context)]
+        for name, kind in hints.items():
+            if dataclasses.is_dataclass(kind):
+                parameters += _fields(kind)
+            else:
+                parameters.append(given[name].replace(kind=KEYWORD, annotation=kind))
         parameters += _fields(CommonOptions)
         kinds = {parameter.name: parameter.annotation for parameter in parameters}
 
@@ -200,15 +213,10 @@ def command(*, own: Container[str] = ()) -> Callable[[Callable[..., None]], Call
 
                     workspace = held.enter_context(open_workspace(options["workspace"]))
                     options.update(_from_workspace(context, workspace, kinds, own))
-                run = Run(function.__name__, _group(CommonOptions, options), workspace, held.close)
+                common = _filled({"common": CommonOptions}, options)
+                run = Run(function.__name__, **common, workspace=workspace, release_workspace=held.close)
                 stack.enter_context(_warnings_told(run))
-                function(
-                    run,
-                    **{
-                        name: _group(groups[name], options) if name in groups else options[name]
-                        for name in hints
-                    },
-                )
+                function(run, **_filled(hints, options))
 
         call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         call.__annotations__ = kinds
@@ -219,17 +227,25 @@ def command(*, own: Container[str] = ()) -> Callable[[Callable[..., None]], Call
 
 
 def _fields(group: Any) -> list[inspect.Parameter]:
-    hints = typing.get_type_hints(group, include_extras=True)
-    return [
-        inspect.Parameter(
-            entry.name, inspect.Parameter.KEYWORD_ONLY, default=entry.default, annotation=hints[entry.name]
-        )
-        for entry in dataclasses.fields(group)
-    ]
+    """The options of a group, and of the groups inside it."""
+    found = []
+    for name, kind in typing.get_type_hints(group, include_extras=True).items():
+        if dataclasses.is_dataclass(kind):
+            found += _fields(kind)
+        else:
+            default = group.__dataclass_fields__[name].default
+            found.append(inspect.Parameter(name, KEYWORD, default=default, annotation=kind))
+    return found
 
 
-def _group(kind: Any, options: Mapping[str, Any]) -> Any:
-    return kind(**{entry.name: options[entry.name] for entry in dataclasses.fields(kind)})
+def _filled(hints: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Values for the parameters of a command or of a group."""
+
+    def value(name: str, kind: Any) -> Any:
+        is_group = dataclasses.is_dataclass(kind)
+        return kind(**_filled(typing.get_type_hints(kind), options)) if is_group else options[name]
+
+    return {name: value(name, kind) for name, kind in hints.items()}
 
 
 def _from_workspace(

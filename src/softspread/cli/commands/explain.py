@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from softspread.cli.options import FitOptions, GraphOptions, ItemOptions, VoteOptions, check_files
+from softspread.cli.options import FitInputs
 from softspread.cli.runner import Run, command
 
 
@@ -12,10 +12,7 @@ from softspread.cli.runner import Run, command
 def explain(
     run: Run,
     item: Annotated[str, typer.Argument(help="The item to explain, by its id or position.")],
-    item_options: ItemOptions,
-    vote_options: VoteOptions,
-    graph_options: GraphOptions,
-    fit_options: FitOptions,
+    inputs: FitInputs,
     top: Annotated[int, typer.Option(min=1, help="How many votes to show.")] = 10,
 ) -> None:
     """Show the votes behind one soft label.
@@ -24,11 +21,11 @@ def explain(
 
     Example: softspread explain 42 --embeddings X.npy --votes votes.csv
     """
-    check_files(item_options, vote_options)
+    inputs.check_files()
 
     from softspread.cli import fitting
 
-    fit = fitting.fit(run, item_options, vote_options, graph_options, fit_options)
+    fit = fitting.fit(run, inputs)
     name = fit.items.find(item)
     with run.stage("explaining"):
         table = fit.est.explain(name, top)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from softspread.cli.options import FitOptions, GraphOptions, ItemOptions, VoteOptions, check_files
+from softspread.cli.options import FitInputs
 from softspread.cli.runner import Run, command
 
 if TYPE_CHECKING:
@@ -26,10 +26,7 @@ IN_WORDS = {
 @command()
 def quality(
     run: Run,
-    item_options: ItemOptions,
-    vote_options: VoteOptions,
-    graph_options: GraphOptions,
-    fit_options: FitOptions,
+    inputs: FitInputs,
     test_votes: Annotated[
         Path | None, typer.Option(help="Votes that were not used, best two or more each on random items.")
     ] = None,
@@ -42,14 +39,14 @@ def quality(
 
     Example: softspread quality --embeddings X.npy --votes votes.csv
     """
-    check_files(item_options, vote_options)
+    inputs.check_files()
 
     from softspread.cli import fitting
 
-    fit = fitting.fit(run, item_options, vote_options, graph_options, fit_options)
+    fit = fitting.fit(run, inputs)
     counts = None
     if test_votes is not None:
-        options = dataclasses.replace(vote_options, votes=test_votes)
+        options = dataclasses.replace(inputs.votes, votes=test_votes)
         classes = [str(name) for name in fit.est.classes_.tolist()]
         known = fit.items.item_ids, fit.items.n_items
         counts = _counts(fit, fitting.load_votes(run, options, *known, classes)[0])

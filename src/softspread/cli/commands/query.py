@@ -5,9 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from softspread.cli.options import FitOptions, GraphOptions, ItemOptions, VoteOptions, check_files
+from softspread.cli.options import FitInputs
 from softspread.cli.runner import Run, command
-from softspread.queries.registry import STRATEGIES
 
 OUTPUT_ENDINGS = (".csv", ".jsonl", ".json")
 
@@ -15,15 +14,9 @@ OUTPUT_ENDINGS = (".csv", ".jsonl", ".json")
 @command(own=("out",))
 def query(
     run: Run,
-    item_options: ItemOptions,
-    vote_options: VoteOptions,
-    graph_options: GraphOptions,
-    fit_options: FitOptions,
+    inputs: FitInputs,
     batch_size: Annotated[int, typer.Option("--batch-size", "-n", min=1, help="How many items.")] = 10,
-    strategy: Annotated[
-        str,
-        typer.Option(help=f"{', '.join(STRATEGIES.names())}."),
-    ] = "uncertainty",
+    strategy: Annotated[str, typer.Option(help="{strategies}.")] = "uncertainty",
     exclude: Annotated[Path | None, typer.Option(help="Ids never to pick, in a file as for --ids.")] = None,
     out: Annotated[
         Path | None,
@@ -34,13 +27,13 @@ def query(
 
     Example: softspread query --embeddings X.npy --votes votes.csv --batch-size 50 --out next.csv
     """
-    check_files(item_options, vote_options)
+    inputs.check_files()
     _check_output(out)
     excluded = _check_picking(strategy, exclude)
 
     from softspread.cli import fitting
 
-    fit = fitting.fit(run, item_options, vote_options, graph_options, fit_options)
+    fit = fitting.fit(run, inputs)
     with run.stage("choosing"):
         picked = fit.est.query(batch_size, strategy, exclude=excluded, random_state=run.seed)
         rows = fit.items.rows_of(picked)
@@ -72,6 +65,7 @@ def _check_output(out: Path | None) -> None:
 def _check_picking(strategy: str, exclude: Path | None) -> Any:
     """Check what matters only after the fit, which may take minutes; the ids to leave out, or None."""
     from softspread.io.embeddings import read_ids
+    from softspread.queries.registry import STRATEGIES
 
     STRATEGIES.check(strategy)
     return None if exclude is None else read_ids(exclude)

@@ -57,9 +57,7 @@ class VotingOptions:
     mode: Annotated[str, typer.Option(help="blind, or assisted: shows the soft label before the vote.")] = (
         "blind"
     )
-    strategy: Annotated[str, typer.Option(help="Which items to ask about, as in softspread query.")] = (
-        "uncertainty"
-    )
+    strategy: Annotated[str, typer.Option(help="Which items to ask about: {strategies}.")] = "uncertainty"
     overlap: Annotated[
         int, typer.Option(min=1, help="Hand out an item until this many people have voted on it.")
     ] = 3

@@ -6,17 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from softspread.cli.options import (
-    SOFT_LABELS_OUT,
-    FitOptions,
-    FormatOption,
-    GraphOptions,
-    IntervalOptions,
-    ItemOptions,
-    VoteOptions,
-    check_files,
-    needed,
-)
+from softspread.cli.options import SOFT_LABELS_OUT, FitInputs, FormatOption, IntervalOptions, needed
 from softspread.cli.runner import Run, command
 
 if TYPE_CHECKING:
@@ -32,10 +22,7 @@ FILE_LIBRARIES = ("faiss-cpu", "pandas", "pyarrow")  # soft labels from files de
 @command()
 def spread(
     run: Run,
-    item_options: ItemOptions,
-    vote_options: VoteOptions,
-    graph_options: GraphOptions,
-    fit_options: FitOptions,
+    inputs: FitInputs,
     intervals: IntervalOptions,
     out: Annotated[Path | None, SOFT_LABELS_OUT] = None,
     output_format: FormatOption = "auto",
@@ -56,41 +43,43 @@ def spread(
     """
     from softspread._common.atomic import check_target
     from softspread.io.soft_labels import check_output, write_soft_labels
+    from softspread.report.pictures import Thumbnails
 
-    check_files(item_options, vote_options)
+    inputs.check_files()
     if dry_run:
         from softspread.cli.cost import show_cost
 
-        show_cost(run, item_options, vote_options, graph_options, fit_options)
+        show_cost(run, inputs)
         return
     target = needed(out, "--out")
     chosen_format = check_output(target, output_format)
     if report is not None:
         check_target(report)
+    pictures = None if images is None else Thumbnails(images)
 
     from softspread.cli import fitting
     from softspread.intervals.uncertainty import split_uncertainty_of
 
-    fit = fitting.fit(run, item_options, vote_options, graph_options, fit_options)
+    fit = fitting.fit(run, inputs)
     est = fit.est
     with run.stage(f"intervals ({intervals.interval})"):
         labels = est.soft_labels(intervals.confidence, intervals.interval)
-        verdicts = split_uncertainty_of(labels).verdict
+        verdict = split_uncertainty_of(labels).verdict
+        verdicts = {word: int((verdict == word).sum()) for word in VERDICTS}
     facts = _facts(fit)
     facts["parameters"] |= {"interval": intervals.interval, "confidence_level": intervals.confidence}
-    facts["warnings"] = list(run.warnings)
+    labels = replace(labels, metadata=facts | {"warnings": list(run.warnings)})
     with run.stage("writing") as tell:
-        labels = replace(labels, metadata=facts)
         written = write_soft_labels(target, labels, chosen_format)
         tell(", ".join(map(str, written)))
     if report is not None:
         from softspread.cli.report import write_report
 
-        write_report(run, fit, labels, facts, report, images)
+        write_report(run, fit, labels, verdicts, pictures, report)
     document = {
         **facts,
         "evidence": _evidence_facts(labels.evidence),
-        "verdicts": {word: int((verdicts == word).sum()) for word in VERDICTS},
+        "verdicts": verdicts,
         "annotators_flagged": _flagged(est),
         "out": [str(path) for path in written],
         "report": None if report is None else str(report),

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from softspread.cli.options import GraphOptions, ItemOptions, PriorOption, VoteOptions, check_files
+from softspread.cli.options import GraphOptions, ItemOptions, PriorOption, VoteOptions
 from softspread.cli.runner import Run, command
 
 
@@ -23,7 +23,8 @@ def tune(
 
     Example: softspread tune --embeddings X.npy --votes votes.csv --n-neighbors auto
     """
-    check_files(item_options, vote_options)
+    item_options.file()
+    vote_options.file()
 
     from softspread.cli import fitting
     from softspread.tuning.tune import tune
