@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +32,45 @@ def test_a_workspace_brings_options_and_the_command_line_wins(folder):
     }.items():
         (folder / "ws" / "softspread.toml").write_text(content)
         refused(run("spread", "-w", "ws"), message)
+
+
+def test_a_table_of_the_workspace_is_for_one_command(folder):
+    """``out`` at the top is where spread writes; query writes where its own table says."""
+    (folder / "ws").mkdir()
+    common = 'embeddings = "../X.npz"\nvotes = "../votes.csv"\nout = "soft.csv"\nalpha = 0.25\n'
+    (folder / "ws" / "softspread.toml").write_text(common + '[query]\nout = "next.csv"\nbatch-size = 3\n')
+    assert run("spread", "-w", "ws", "-q").exit_code == 0
+    soft_labels = (folder / "ws" / "soft.csv").read_bytes()
+    document = json.loads(run("query", "-w", "ws", "--json").stdout)
+    assert len(document["items"]) == 3
+    assert document["out"] == str(Path("ws") / "next.csv")
+    assert (folder / "ws" / "soft.csv").read_bytes() == soft_labels
+    assert json.loads(run("graph", "-w", "ws", "--json").stdout)["out"] is None
+    for content, message in {
+        "[quary]\nout = 'a'": "no command is called 'quary'",
+        "[query]\nreport = 'a.html'": "the command 'query' has no option 'report'",
+        "seed = -1": "seed must be at least 0, got -1",
+    }.items():
+        (folder / "ws" / "softspread.toml").write_text(content)
+        refused(run("spread", "-w", "ws"), message)
+
+
+def test_a_workspace_may_set_common_options(folder):
+    """json, quiet and seed stand in the file as on the command line."""
+    (folder / "ws").mkdir()
+    (folder / "ws" / "softspread.toml").write_text("json = true\nquiet = true\n[bench]\nn-items = 100\n")
+    result = run("bench", "-w", "ws", "--n-votes", 10, "--n-classes", 2)
+    assert result.stderr == ""
+    assert json.loads(result.stdout)["n_items"] == 100
+
+
+def test_every_document_names_its_command_and_warnings(folder):
+    """Also where nothing is fitted."""
+    document = json.loads(run("plan", "-d", 1, "--json").stdout)
+    assert (document["command"], document["warnings"]) == ("plan", [])
+    document = json.loads(run("graph", "-e", "X.npy", "--n-neighbors", 500, "--json", "-q").stdout)
+    assert document["command"] == "graph"
+    assert "n_neighbors=500" in document["warnings"][0]
 
 
 def test_warnings_of_the_library_are_lines_not_tracebacks(folder):

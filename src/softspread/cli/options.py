@@ -25,20 +25,25 @@ CHOICES = {
 WEAK_PRIOR = "1e-4"  # a prior of this strength only breaks ties
 
 
+def option(help_text: str, *names: str, **limits: Any) -> Any:
+    """An option with its help; its names where they are not those of the parameter."""
+    return typer.Option(*names, help=help_text, **limits)
+
+
 @dataclass(frozen=True, slots=True)
 class CommonOptions:
     """The options of every command."""
 
     workspace: Annotated[
         Path | None,
-        typer.Option("--workspace", "-w", help="Folder that keeps options and results for later runs."),
+        option("Folder that keeps options and results for later runs.", "--workspace", "-w"),
     ] = None
-    seed: Annotated[int, typer.Option(min=0, help="Fixes every random choice.")] = 0
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print no progress and no text; errors still show.")
-    ] = False
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
+    seed: Annotated[int, option("Fixes every random choice.", min=0)] = 0
+    as_json: Annotated[bool, option("Print one JSON document instead of text.", "--json")] = False
+    quiet: Annotated[bool, option("Print no progress and no text; errors still show.", "--quiet", "-q")] = (
+        False
+    )
+    debug: Annotated[bool, option("Show the traceback of an error.", "--debug")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +51,15 @@ class ItemOptions:
     """Where the items come from."""
 
     embeddings: Annotated[
-        Path | None, typer.Option("--embeddings", "-e", help="Items as vectors: .npy, .npz or .parquet.")
+        Path | None, option("Items as vectors: .npy, .npz or .parquet.", "--embeddings", "-e")
     ] = None
     ids: Annotated[
-        Path | None, typer.Option(help="Ids of the items, row by row: .txt, .csv, .npy, .parquet or .jsonl.")
+        Path | None, option("Ids of the items, row by row: .txt, .csv, .npy, .parquet or .jsonl.")
     ] = None
-    id_column: Annotated[str | None, typer.Option(help="Column (or .npz array) with the ids.")] = None
+    id_column: Annotated[str | None, option("Column (or .npz array) with the ids.")] = None
     vector_column: Annotated[
         str | None,
-        typer.Option(help="Column (or .npz array) with the vectors, or a pattern such as 'emb_*'."),
+        option("Column (or .npz array) with the vectors, or a pattern such as 'emb_*'."),
     ] = None
 
     def file(self) -> Path:
@@ -64,20 +69,18 @@ class ItemOptions:
         return check_source(needed(self.embeddings, "--embeddings"), EMBEDDING_ENDINGS, "embeddings")
 
 
-ThreadsOption = Annotated[int | None, typer.Option(min=1, help="How many to use; default: all cores.")]
+ThreadsOption = Annotated[int | None, option("How many to use; default: all cores.", min=1)]
 
 
 @dataclass(frozen=True, slots=True)
 class GraphOptions:
     """How items are tied."""
 
-    n_neighbors: Annotated[str, typer.Option(help="Neighbours per item, or 'auto'.")] = "20"
-    bandwidth: Annotated[
-        str, typer.Option(help="Width of the kernel: 'kth', 'mean' or a number, sigma squared.")
-    ] = "kth"
-    index: Annotated[str, typer.Option(help="Search: auto, exact, tree, brute, faiss or pynndescent.")] = (
-        "auto"
+    n_neighbors: Annotated[str, option("Neighbours per item, or 'auto'.")] = "20"
+    bandwidth: Annotated[str, option("Width of the kernel: 'kth', 'mean' or a number, sigma squared.")] = (
+        "kth"
     )
+    index: Annotated[str, option("Search: auto, exact, tree, brute, faiss or pynndescent.")] = "auto"
     threads: ThreadsOption = None
 
     def parameters(self) -> dict[str, Any]:
@@ -97,25 +100,25 @@ class VoteOptions:
 
     votes: Annotated[
         Path | None,
-        typer.Option("--votes", "-v", help="Votes: .csv, .tsv, .parquet, .jsonl, or Label Studio's .json."),
+        option("Votes: .csv, .tsv, .parquet, .jsonl, or Label Studio's .json.", "--votes", "-v"),
     ] = None
-    votes_format: Annotated[str, typer.Option(help="auto, long, wide, counts or labelstudio.")] = "auto"
+    votes_format: Annotated[str, option("auto, long, wide, counts or labelstudio.")] = "auto"
     item_column: Annotated[
-        str | None, typer.Option(help="Column that names the item (Label Studio: field of the data).")
+        str | None, option("Column that names the item (Label Studio: field of the data).")
     ] = None
     label_column: Annotated[
-        str | None, typer.Option(help="Column that names the class (Label Studio: name of the choices).")
+        str | None, option("Column that names the class (Label Studio: name of the choices).")
     ] = None
-    annotator_column: Annotated[str | None, typer.Option(help="Column that names the annotator.")] = None
+    annotator_column: Annotated[str | None, option("Column that names the annotator.")] = None
     multi_choice: Annotated[
         str,
-        typer.Option(help="Annotations with several choices: refuse, split into parts of a vote, or skip."),
+        option("Annotations with several choices: refuse, split into parts of a vote, or skip."),
     ] = "refuse"
     classes: Annotated[
-        str | None, typer.Option(help="All classes in order: 'cat,dog', or a .txt file. Else those found.")
+        str | None, option("All classes in order: 'cat,dog', or a .txt file. Else those found.")
     ] = None
     skip_unknown: Annotated[
-        bool, typer.Option("--skip-unknown", help="Leave out votes on unknown items or classes.")
+        bool, option("Leave out votes on unknown items or classes.", "--skip-unknown")
     ] = False
 
     def file(self) -> Path:
@@ -135,8 +138,8 @@ class VoteOptions:
 
 PriorOption = Annotated[
     Path | None,
-    typer.Option(
-        help="Predictions to start from: .npy (items x classes), a soft-label file, or 'votes' for those of "
+    option(
+        "Predictions to start from: .npy (items x classes), a soft-label file, or 'votes' for those of "
         "a classifier trained on the votes."
     ),
 ]
@@ -146,17 +149,13 @@ PriorOption = Annotated[
 class FitOptions:
     """How votes are spread."""
 
-    alpha: Annotated[
-        str, typer.Option(help="How far votes travel, 0 to 1, or 'auto': by held-out votes.")
-    ] = "auto"
+    alpha: Annotated[str, option("How far votes travel, 0 to 1, or 'auto': by held-out votes.")] = "auto"
     prior: PriorOption = None
     prior_strength: Annotated[
         str | None,
-        typer.Option(
-            help="How many votes the prior counts as, or 'auto', the default with --prior; else 1e-4."
-        ),
+        option("How many votes the prior counts as, or 'auto', the default with --prior; else 1e-4."),
     ] = None
-    annotator_model: Annotated[str, typer.Option(help="auto, none, consistency or confusion.")] = "auto"
+    annotator_model: Annotated[str, option("auto, none, consistency or confusion.")] = "auto"
 
     def parameters(self) -> dict[str, Any]:
         """The estimator's parameters, without the prior itself."""
@@ -172,17 +171,15 @@ class FitOptions:
 class IntervalOptions:
     """How uncertainty is reported."""
 
-    interval: Annotated[str, typer.Option(help="{intervals}.")] = "wilson"
-    confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.9
+    interval: Annotated[str, option("{intervals}.")] = "wilson"
+    confidence: Annotated[float, option("Level of the intervals.")] = 0.9
 
 
 FormatOption = Annotated[
     str,
-    typer.Option("--format", help="auto, parquet, csv, tsv, jsonl, weighted, huggingface or labelstudio."),
+    option("auto, parquet, csv, tsv, jsonl, weighted, huggingface or labelstudio.", "--format"),
 ]
-SOFT_LABELS_OUT = typer.Option(
-    "--out", "-o", help="Where to: .parquet, .csv, .tsv, .jsonl, .json, or a folder's name."
-)
+SOFT_LABELS_OUT = option("Where to: .parquet, .csv, .tsv, .jsonl, .json, or a folder's name.", "--out", "-o")
 
 
 @dataclass(frozen=True, slots=True)

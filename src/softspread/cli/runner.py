@@ -14,7 +14,7 @@ import sys
 import time
 import typing
 import warnings
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -96,14 +96,17 @@ class Run:
             self.warnings.append(text)
             self.note(f"softspread: warning: {text}")
 
-    def answer(self, document: Any, show: Callable[[Any], None]) -> None:
-        """Print the document as JSON, or let ``show`` print it for people with a rich console."""
+    def answer(self, document: Any, shown: str | Callable[[Any], None]) -> None:
+        """Print the document as JSON, or ``shown`` for people: a text, or a function of a rich console."""
         if self.common.as_json:
             if isinstance(document, Mapping):
                 document = {"command": self.name, **document, "warnings": self.warnings}
             print(json.dumps(plain(document), indent=2, ensure_ascii=False))
         elif not self.common.quiet:
-            show(make_console())
+            if isinstance(shown, str):
+                print(shown)
+            else:
+                shown(make_console())
         sys.stdout.flush()  # now, to notice a reader that has left
 
     def remember(
@@ -146,6 +149,26 @@ def make_console() -> Any:
 
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH_WITHOUT_TERMINAL
     return Console(highlight=False, width=width)
+
+
+def print_table(
+    console: Any,
+    title: str,
+    left: Sequence[str],
+    right: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    best: Container[int] = (),
+) -> None:
+    """Print rows under columns that are aligned to the left or to the right; the ``best`` rows stand out."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(*left, title=title)
+    for name in right:
+        table.add_column(name, justify="right", no_wrap=True)
+    for number, row in enumerate(rows):
+        table.add_row(*(escape(str(cell)) for cell in row), style="bold green" if number in best else None)
+    console.print(table)
 
 
 def plain(value: Any) -> Any:

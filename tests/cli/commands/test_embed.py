@@ -32,6 +32,19 @@ def test_a_folder_becomes_a_file(run, picture_folder, tmp_path):
     assert (tmp_path / ".softspread-cache").is_dir()
 
 
+def test_a_workspace_keeps_features_and_options(run, picture_folder, tmp_path):
+    """Its own table says how; the features stay in the workspace."""
+    (tmp_path / "ws").mkdir()
+    table = '[embed]\nencoder = "pixels:4"\nreduce = "pca"\ndim = 3\nout = "X.parquet"\n'
+    (tmp_path / "ws" / "softspread.toml").write_text(table + "batch-size = 4\n")
+    done = run(picture_folder, "-w", "ws", "--json", "-q")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["command"] == "embed"
+    assert Embedding.load(tmp_path / "ws" / "X.parquet").X.shape == (20, 3)
+    assert (tmp_path / "ws" / ".softspread-cache").is_dir()
+    assert not (tmp_path / ".softspread-cache").exists()
+
+
 def test_it_says_what_it_did(run, picture_folder):
     """In one line, or as JSON."""
     common = (

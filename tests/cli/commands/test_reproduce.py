@@ -56,6 +56,15 @@ def test_json_is_one_document_and_a_second_run_keeps_everything(run, tmp_path):
     assert list(document["cpu_seconds"]) == ["small"]
 
 
+def test_a_workspace_sets_the_folder_for_results(run, tmp_path):
+    """In the command's own table; paths start at the workspace."""
+    (tmp_path / "ws").mkdir()
+    (tmp_path / "ws" / "softspread.toml").write_text('out = "soft.csv"\n[reproduce]\nout = "results"\n')
+    document = json.loads(run("PLAN", "-w", str(tmp_path / "ws"), "--json").stdout)
+    assert document["report"] == str(tmp_path / "ws" / "results" / "report.html")
+    assert document["command"] == "reproduce"
+
+
 def test_quiet_says_nothing(run, tmp_path):
     """Not even the table."""
     assert run("PLAN", "--out", str(tmp_path / "out"), "--quiet").stdout == ""

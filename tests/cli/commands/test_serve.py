@@ -1,5 +1,6 @@
 """``softspread serve`` as typed: what it reads, what it refuses, and a server that really answers."""
 
+import json
 import re
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import command_line
 from softspread.cli.commands.serve import open_service
 from softspread.cli.options import CommonOptions, ItemOptions
 from softspread.cli.runner import Run
+from softspread.io.workspace import open_workspace
 
 pytest.importorskip("fastapi", reason="needs the extra web")
 Image = pytest.importorskip("PIL.Image", reason="needs Pillow")
@@ -131,3 +133,36 @@ def test_a_real_server_prints_its_links_and_stops_cleanly(tmp_path):
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
         assert time.monotonic() - begin < 30
+
+
+def test_json_names_the_addresses_and_the_workspace_is_free_again(tmp_path):
+    """A script finds the server; another command may use the workspace while it runs."""
+    make_files(tmp_path)
+    (tmp_path / "ws").mkdir()
+    lines = [
+        'embeddings = "../X.npz"',
+        f'classes = "{",".join(CLASSES)}"',
+        "n-neighbors = 3",
+        "[serve]",
+        'items = "../photos"',
+        'data-dir = "data"',
+        "port = 0",
+    ]
+    (tmp_path / "ws" / "softspread.toml").write_text("\n".join(lines))
+    command = [sys.executable, "-m", "softspread", "serve", "-w", "ws", "--json", "-q"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    text = ""
+    while not text.endswith("\n}\n"):
+        line = process.stdout.readline()
+        assert line, text
+        text += line
+    document = json.loads(text)
+    assert (document["command"], document["items"], document["votes"]) == ("serve", 12, 0)
+    with urllib.request.urlopen(document["admin"], timeout=20) as page:
+        assert b"Welcome" in page.read()
+    with open_workspace(tmp_path / "ws") as workspace:
+        assert workspace.options["n-neighbors"] == 3
+    assert (tmp_path / "ws" / "data").is_dir()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 0
+    process.stdout.close()

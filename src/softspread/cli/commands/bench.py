@@ -7,10 +7,8 @@ installed.
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from softspread.cli.options import ThreadsOption
-from softspread.cli.runner import Run, command
+from softspread.cli.options import ThreadsOption, option
+from softspread.cli.runner import Run, command, print_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,11 +28,11 @@ LEAST_EVIDENCE = 1e-3  # below, a soft label is mostly prior, and its digits mea
 @command(own=("alpha", "n_items", "n_votes"))
 def bench(
     run: Run,
-    n_items: Annotated[int, typer.Option(min=100, help="Items of the made-up data.")] = 5_000,
-    n_votes: Annotated[int, typer.Option(min=10, help="Votes on them.")] = 500,
-    n_classes: Annotated[int, typer.Option(min=2, help="Classes.")] = 10,
-    dimension: Annotated[int, typer.Option(min=1, help="Dimensions of the embedding.")] = 20,
-    alpha: Annotated[float, typer.Option(help="How far votes travel.")] = 0.9,
+    n_items: Annotated[int, option("Items of the made-up data.", min=100)] = 5_000,
+    n_votes: Annotated[int, option("Votes on them.", min=10)] = 500,
+    n_classes: Annotated[int, option("Classes.", min=2)] = 10,
+    dimension: Annotated[int, option("Dimensions of the embedding.", min=1)] = 20,
+    alpha: Annotated[float, option("How far votes travel.")] = 0.9,
     threads: ThreadsOption = None,
 ) -> None:
     """Time a fit here, beside the loop with one solve per vote.
@@ -110,18 +108,15 @@ def make_data(
 
 
 def _show(console: Any, found: dict[str, Any]) -> None:
-    from rich.table import Table
-
-    table = Table(
-        "step", title=f"{found['n_items']:,} items, {found['n_votes']:,} votes, alpha {found['alpha']:g}"
-    )
-    table.add_column("seconds", justify="right")
-    table.add_row("graph of nearest neighbours", f"{found['graph_seconds']:.3f}")
-    table.add_row("fit", f"{found['fit_seconds']:.3f}", style="bold green")
-    whole = found["loop_votes_timed"] == found["n_votes"]
-    loop = "one solve per vote" + ("" if whole else f" (from {found['loop_votes_timed']:,} votes)")
-    table.add_row(loop, f"{found['loop_seconds']:.3f}")
-    console.print(table)
+    timed, n_votes = found["loop_votes_timed"], found["n_votes"]
+    steps = {
+        "graph of nearest neighbours": found["graph_seconds"],
+        "fit": found["fit_seconds"],
+        "one solve per vote" + (f" (from {timed:,} votes)" if timed < n_votes else ""): found["loop_seconds"],
+    }
+    title = f"{found['n_items']:,} items, {n_votes:,} votes, alpha {found['alpha']:g}"
+    rows = [(step, f"{seconds:.3f}") for step, seconds in steps.items()]
+    print_table(console, title, ("step",), ("seconds",), rows, best={1})
     console.print(
         f"{found['times_faster']:.0f} times as fast; the soft labels differ by at most "
         f"{found['largest_difference']:.1e} where there is evidence."

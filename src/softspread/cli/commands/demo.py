@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from softspread.cli.options import option
 from softspread.cli.runner import Run, command
 
 if TYPE_CHECKING:
@@ -16,10 +15,8 @@ TABLE_DIGITS = 3  # of the printed table, which has to fit 80 columns; the repor
 @command(own=("out",))
 def demo(
     run: Run,
-    draws: Annotated[int, typer.Option(min=1, help="How many sets of votes to average over.")] = 5,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write the report.")] = Path(
-        "softspread-demo.html"
-    ),
+    draws: Annotated[int, option("How many sets of votes to average over.", min=1)] = 5,
+    out: Annotated[Path, option("Where to write the report.", "--out", "-o")] = Path("softspread-demo.html"),
 ) -> None:
     """See what a few votes are worth on 1797 handwritten digits.
 

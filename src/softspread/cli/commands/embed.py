@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from softspread.cli.options import ThreadsOption
-from softspread.cli.runner import Run, command
+from softspread.cli.options import ThreadsOption, option
+from softspread.cli.runner import Run, command, print_table
 from softspread.errors import InputError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from softspread.embedding.embed import EncodedItems, EncodingOptions
     from softspread.embedding.result import Embedding
 
@@ -29,54 +27,42 @@ class SpaceOptions:
 
     encoder: Annotated[
         str | None,
-        typer.Option(
-            help="clip (default), vit, resnet, dinov2, sentence, pixels, none, a Hugging Face name, a model "
+        option(
+            "clip (default), vit, resnet, dinov2, sentence, pixels, none, a Hugging Face name, a model "
             "folder or a .onnx file. With --check several, joined by commas."
         ),
     ] = None
     reduce: Annotated[
         str,
-        typer.Option(
-            help="umap, pca, isomap, none; auto: umap up to 500,000 items, then pca. --check: several."
-        ),
+        option("umap, pca, isomap, none; auto: umap up to 500,000 items, then pca. --check: several."),
     ] = "auto"
-    dim: Annotated[str, typer.Option(help="Dimensions of the space. With --check several: 5,20,50.")] = "20"
-    normalize: Annotated[
-        bool, typer.Option("--normalize", help="Scale features to length 1 before reducing.")
-    ] = False
+    dim: Annotated[str, option("Dimensions of the space. With --check several: 5,20,50.")] = "20"
+    normalize: Annotated[bool, option("Scale features to length 1 before reducing.", "--normalize")] = False
 
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
     """How the items stand in a table."""
 
-    column: Annotated[str | None, typer.Option(help="Column of paths or text in the table.")] = None
-    id_column: Annotated[str | None, typer.Option(help="Column of ids; else item, id, or the path.")] = None
-    root: Annotated[Path | None, typer.Option(help="Folder that paths in the table start from.")] = None
+    column: Annotated[str | None, option("Column of paths or text in the table.")] = None
+    id_column: Annotated[str | None, option("Column of ids; else item, id, or the path.")] = None
+    root: Annotated[Path | None, option("Folder that paths in the table start from.")] = None
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderOptions:
     """How the encoder runs."""
 
-    batch_size: Annotated[int, typer.Option(min=1, help="Items that pass the encoder at once.")] = 32
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto"
-    half: Annotated[
-        bool | None, typer.Option("--half/--no-half", help="Half precision; default: on CUDA.")
-    ] = None
-    skip_corrupt: Annotated[
-        bool, typer.Option("--skip-corrupt", help="Leave out images that cannot be read.")
-    ] = False
+    batch_size: Annotated[int, option("Items that pass the encoder at once.", min=1)] = 32
+    device: Annotated[str, option("auto, cpu, cuda, cuda:1, mps.")] = "auto"
+    half: Annotated[bool | None, option("Half precision; default: on CUDA.", "--half/--no-half")] = None
+    skip_corrupt: Annotated[bool, option("Leave out images that cannot be read.", "--skip-corrupt")] = False
     cache: Annotated[
         Path | None,
-        typer.Option(
-            help=f"Folder that keeps features; default: {CACHE_NAME} in the workspace or beside the output."
-        ),
+        option(f"Folder that keeps features; default: {CACHE_NAME} in the workspace or beside the output."),
     ] = None
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Keep no features; a killed run starts over.")
-    ] = False
-    download: Annotated[bool, typer.Option("--download", help="Fetch the model if it is not here.")] = False
+    no_cache: Annotated[bool, option("Keep no features; a killed run starts over.", "--no-cache")] = False
+    download: Annotated[bool, option("Fetch the model if it is not here.", "--download")] = False
     threads: ThreadsOption = None
 
     def encoding(self, run: Run, out: Path | None) -> "EncodingOptions":
@@ -85,28 +71,20 @@ class EncoderOptions:
 
         beside = Path() if out is None else out.parent
         place = beside if run.workspace is None else run.workspace.folder
-        return EncodingOptions(
-            batch_size=self.batch_size,
-            device=self.device,
-            half=self.half,
-            skip_corrupt=self.skip_corrupt,
-            cache=None if self.no_cache else self.cache or place / CACHE_NAME,
-            download=self.download,
-            n_jobs=self.threads,
-            verbose=not run.common.quiet,
-        )
+        cache = None if self.no_cache else self.cache or place / CACHE_NAME
+        given = dataclasses.asdict(self) | {"cache": cache, "n_jobs": self.threads}
+        del given["no_cache"], given["threads"]
+        return EncodingOptions(**given, verbose=not run.common.quiet)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckOptions:
     """Rating spaces instead of writing one."""
 
-    check: Annotated[bool, typer.Option("--check", help="Rate spaces by a table instead of writing one.")] = (
-        False
-    )
-    votes: Annotated[Path | None, typer.Option(help="For --check: votes, as spread reads them.")] = None
+    check: Annotated[bool, option("Rate spaces by a table instead of writing one.", "--check")] = False
+    votes: Annotated[Path | None, option("For --check: votes, as spread reads them.")] = None
     classes: Annotated[
-        str | None, typer.Option(help="For --check: 'folder', a column, or a table with item, label.")
+        str | None, option("For --check: 'folder', a column, or a table with item, label.")
     ] = None
 
 
@@ -122,18 +100,14 @@ def embed(
     checking: CheckOptions,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", "-o", help="Where to write item and x (.parquet); with --check the table (.csv)."
-        ),
+        option("Where to write item and x (.parquet); with --check the table (.csv).", "--out", "-o"),
     ] = None,
-    like: Annotated[Path | None, typer.Option(help="Place new items in the space of this embedding.")] = None,
+    like: Annotated[Path | None, option("Place new items in the space of this embedding.")] = None,
     zero_shot: Annotated[
         str | None,
-        typer.Option(help="Classes joined by commas, or a .txt file with one per line: also write a prior."),
+        option("Classes joined by commas, or a .txt file with one per line: also write a prior."),
     ] = None,
-    template: Annotated[
-        str, typer.Option(help="Sentence with {class}, or default, emnist-digits, mtsd.")
-    ] = "default",
+    template: Annotated[str, option("Sentence with {class}, or default, emnist-digits, mtsd.")] = "default",
 ) -> None:
     """Turn images or text into a space for the graph.
 
@@ -210,7 +184,7 @@ def _embed(
     }
     if not run.common.as_json:
         _list_skipped(document["skipped"])
-    run.answer(document, lambda console: _show(console, document))
+    run.answer(document, _in_words(document))
 
 
 def _list_skipped(skipped: Any) -> None:
@@ -221,14 +195,12 @@ def _list_skipped(skipped: Any) -> None:
         typer.echo(f"left out: {len(skipped) - SKIPPED_SHOWN} more", err=True)
 
 
-def _show(console: Any, document: dict[str, Any]) -> None:
+def _in_words(document: dict[str, Any]) -> str:
     how = document["how"]
     reducer = how.get("reducer", "none")
     made = f"{how['encoder']} ({how['n_features']} features)" + ("" if reducer == "none" else f", {reducer}")
-    lines = [f"{document['items']:,} items in {document['dim']} dimensions by {made}: {document['out']}"]
-    if document["zero_shot"] is not None:
-        lines.append(f"zero-shot prior: {document['zero_shot']}")
-    console.print("\n".join(lines), markup=False, soft_wrap=True)
+    text = f"{document['items']:,} items in {document['dim']} dimensions by {made}: {document['out']}"
+    return text + (f"\nzero-shot prior: {document['zero_shot']}" if document["zero_shot"] else "")
 
 
 # ------------------------------------------------------------------------------------------------------ check
@@ -277,23 +249,16 @@ def _check(
     run.answer(table.to_dict("records"), lambda console: _show_spaces(console, table))
 
 
-def _show_spaces(console: Any, table: "pd.DataFrame") -> None:
-    from rich.table import Table
-
-    shown = Table("space", title="Spaces, the best first")
-    has_votes, has_classes = table["held_out_brier"].notna().any(), table["silhouette"].notna().any()
-    shown.add_column("dim", justify="right")
-    for title, wanted in (("held-out Brier", has_votes), ("alpha", has_votes), ("silhouette", has_classes)):
-        if wanted:
-            shown.add_column(title, justify="right", no_wrap=True)
-    for row in table.itertuples():
-        cells = [str(row.space), str(row.dim)]
-        if has_votes:
-            cells += [f"{row.held_out_brier:.4f} ± {row.standard_error:.4f}", f"{row.alpha:g}"]
-        if has_classes:
-            cells.append(f"{row.silhouette:.3f}")
-        shown.add_row(*cells, style="bold green" if row.best else None)
-    console.print(shown)
+def _show_spaces(console: Any, table: Any) -> None:
+    has_votes, has_classes = (bool(table[name].notna().any()) for name in ("held_out_brier", "silhouette"))
+    names = ["dim", *["held-out Brier", "alpha"] * has_votes, *["silhouette"] * has_classes]
+    rows = [
+        [row.space, row.dim]
+        + [f"{row.held_out_brier:.4f} ± {row.standard_error:.4f}", f"{row.alpha:g}"] * has_votes
+        + [f"{row.silhouette:.3f}"] * has_classes
+        for row in table.itertuples()
+    ]
+    print_table(console, "Spaces, the best first", ("space",), names, rows, best={0})
     if has_votes:
         console.print(
             "Held-out Brier: each vote predicted from the others; lower is better. "

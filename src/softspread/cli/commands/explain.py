@@ -4,8 +4,10 @@ from typing import Annotated, Any
 
 import typer
 
-from softspread.cli.options import FitInputs
-from softspread.cli.runner import Run, command
+from softspread.cli.options import FitInputs, option
+from softspread.cli.runner import Run, command, print_table
+
+SHOWN_CLASSES = 5  # the most probable ones
 
 
 @command()
@@ -13,7 +15,7 @@ def explain(
     run: Run,
     item: Annotated[str, typer.Argument(help="The item to explain, by its id or position.")],
     inputs: FitInputs,
-    top: Annotated[int, typer.Option(min=1, help="How many votes to show.")] = 10,
+    top: Annotated[int, option("How many votes to show.", min=1)] = 10,
 ) -> None:
     """Show the votes behind one soft label.
 
@@ -29,12 +31,11 @@ def explain(
     name = fit.items.find(item)
     with run.stage("explaining"):
         table = fit.est.explain(name, top)
-        row = int(fit.items.rows_of([name])[0])
-        p, evidence = fit.est.predict_proba()[row], float(fit.est.evidence_[row])
+        labels = fit.est.soft_labels().take(fit.items.rows_of([name]))
     document = {
         "item": name,
-        "soft_label": dict(zip(map(str, fit.est.classes_.tolist()), p.tolist(), strict=True)),
-        "evidence": evidence,
+        "soft_label": dict(zip(map(str, labels.classes.tolist()), labels.p[0].tolist(), strict=True)),
+        "evidence": float(labels.evidence[0]),
         "alpha": fit.est.alpha_,
         "votes": table.to_dict("records"),
     }
@@ -42,23 +43,14 @@ def explain(
 
 
 def _show(console: Any, document: dict[str, Any]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    name, evidence = escape(str(document["item"])), document["evidence"]
-    console.print(f"[bold]Item {name}[/]: evidence {evidence:.3g} votes' worth")
-    for label, p in sorted(document["soft_label"].items(), key=lambda entry: -entry[1])[:5]:
-        console.print(f"  {escape(label):<20} {p:6.1%} [blue]{'█' * round(30 * p)}[/]")
+    console.print(f"Item {document['item']}: evidence {document['evidence']:.3g} votes' worth", markup=False)
+    for label, p in sorted(document["soft_label"].items(), key=lambda entry: -entry[1])[:SHOWN_CLASSES]:
+        console.print(f"  {label:<20} {p:6.1%} {'█' * round(30 * p)}", markup=False)
     rows = document["votes"]
     if not rows:
         console.print("No vote reaches this item: its soft label is the prior.")
         return
-    table = Table(title="The heaviest votes behind it")
-    for name in rows[0]:
-        table.add_column(name, justify="right" if name == "weight" else "left")
-    for row in rows:
-        table.add_row(
-            *(f"{value:.1%}" if name == "weight" else escape(str(value)) for name, value in row.items())
-        )
-    console.print(table)
+    names = [name for name in rows[0] if name != "weight"]
+    cells = [(*(row[name] for name in names), f"{row['weight']:.1%}") for row in rows]
+    print_table(console, "The heaviest votes behind it", names, ("weight",), cells)
     console.print(f"Together {sum(row['weight'] for row in rows):.0%} of its evidence.")

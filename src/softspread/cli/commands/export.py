@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from softspread.cli.options import SOFT_LABELS_OUT, FormatOption
+from softspread.cli.options import SOFT_LABELS_OUT, FormatOption, option
 from softspread.cli.runner import Run, command
 
 
@@ -17,10 +17,10 @@ def export(
     ],
     out: Annotated[Path, SOFT_LABELS_OUT],
     output_format: FormatOption = "auto",
-    least_evidence: Annotated[float, typer.Option(help="Leave out items with less evidence.")] = 0.0,
-    item_field: Annotated[str, typer.Option(help="Label Studio: field of the data for the item.")] = "item",
-    from_name: Annotated[str, typer.Option(help="Label Studio: name of the Choices tag.")] = "label",
-    to_name: Annotated[str, typer.Option(help="Label Studio: name of the tag that shows the item.")] = "item",
+    least_evidence: Annotated[float, option("Leave out items with less evidence.")] = 0.0,
+    item_field: Annotated[str, option("Label Studio: field of the data for the item.")] = "item",
+    from_name: Annotated[str, option("Label Studio: name of the Choices tag.")] = "label",
+    to_name: Annotated[str, option("Label Studio: name of the tag that shows the item.")] = "item",
 ) -> None:
     """Turn a file of soft labels into another format.
 
@@ -46,5 +46,4 @@ def export(
         "format": chosen,
         "out": written,
     }
-    text = f"{len(labels):,} items as {chosen}: {', '.join(map(str, written))}"
-    run.answer(document, lambda console: console.print(text, markup=False, soft_wrap=True))
+    run.answer(document, f"{len(labels):,} items as {chosen}: {', '.join(map(str, written))}")

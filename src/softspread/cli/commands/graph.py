@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from softspread.cli.options import GraphOptions, ItemOptions
+from softspread.cli.options import GraphOptions, ItemOptions, option
 from softspread.cli.runner import Run, command
 
 
@@ -14,7 +12,7 @@ def graph(
     run: Run,
     item_options: ItemOptions,
     graph_options: GraphOptions,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the graph here, for Python.")] = None,
+    out: Annotated[Path | None, option("Save the graph here, for Python.", "--out", "-o")] = None,
 ) -> None:
     """Build the graph of nearest neighbours and describe it.
 

@@ -3,24 +3,21 @@
 import dataclasses
 from typing import Annotated
 
-import typer
-
+from softspread.cli.options import option
 from softspread.cli.runner import Run, command
 
 
 @command()
 def plan(
     run: Run,
-    dimension: Annotated[int, typer.Option("--dimension", "-d", min=1, help="Dimension of the embedding.")],
-    epsilon: Annotated[float, typer.Option(help="Largest error of a soft label.")] = 0.1,
-    delta: Annotated[float, typer.Option(help="Probability with which it may be exceeded.")] = 0.05,
-    n_classes: Annotated[int, typer.Option(min=2, help="Number of classes.")] = 2,
-    lipschitz: Annotated[float, typer.Option(help="How fast soft labels change per unit of distance.")] = 1.0,
-    n_items: Annotated[
-        int | None, typer.Option(min=2, help="Items; else the smallest number that works.")
-    ] = None,
-    n_votes: Annotated[int | None, typer.Option(min=1, help="Votes; else the theorem's budget.")] = None,
-    bound: Annotated[str, typer.Option(help="Which form of the bound: see docs/guarantees.md.")] = "theorem",
+    dimension: Annotated[int, option("Dimension of the embedding.", "--dimension", "-d", min=1)],
+    epsilon: Annotated[float, option("Largest error of a soft label.")] = 0.1,
+    delta: Annotated[float, option("Probability with which it may be exceeded.")] = 0.05,
+    n_classes: Annotated[int, option("Number of classes.", min=2)] = 2,
+    lipschitz: Annotated[float, option("How fast soft labels change per unit of distance.")] = 1.0,
+    n_items: Annotated[int | None, option("Items; else the smallest number that works.", min=2)] = None,
+    n_votes: Annotated[int | None, option("Votes; else the theorem's budget.", min=1)] = None,
+    bound: Annotated[str, option("Which form of the bound: see docs/guarantees.md.")] = "theorem",
 ) -> None:
     """Say how many items and votes the theory asks for.
 
@@ -42,7 +39,4 @@ def plan(
     )
     derived = ("holds", "alpha", "radius", "failure", "votes_per_item")
     document = dataclasses.asdict(found) | {name: getattr(found, name) for name in derived}
-    run.answer(
-        document | {"summary": found.summary()},
-        lambda console: console.print(found.summary(), markup=False, soft_wrap=True),
-    )
+    run.answer(document | {"summary": found.summary()}, found.summary())

@@ -4,10 +4,8 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from softspread.cli.options import FitInputs
-from softspread.cli.runner import Run, command
+from softspread.cli.options import FitInputs, option
+from softspread.cli.runner import Run, command, print_table
 
 if TYPE_CHECKING:
     from softspread.cli.fitting import Fit
@@ -28,9 +26,9 @@ def quality(
     run: Run,
     inputs: FitInputs,
     test_votes: Annotated[
-        Path | None, typer.Option(help="Votes that were not used, best two or more each on random items.")
+        Path | None, option("Votes that were not used, best two or more each on random items.")
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.9,
+    confidence: Annotated[float, option("Level of the intervals.")] = 0.9,
 ) -> None:
     """Estimate how good the labels are, without ground truth.
 
@@ -81,20 +79,13 @@ def _counts(fit: "Fit", apart: "MatchedVotes") -> Any:
 
 
 def _show(console: Any, found: Any) -> None:
-    from rich.table import Table
-
-    votes = "votes set apart" if found.source == "set apart" else "votes held out in turn"
-    table = Table("measure", title=f"Quality, estimated from {found.n_votes:,} {votes}")
-    table.add_column("estimate", justify="right")
-    table.add_column(f"{found.confidence_level:.0%} interval", justify="right")
+    rows = []
     for row in found.to_frame().itertuples():
-        known = row.value == row.value
         digits = ".1%" if row.measure in ("accuracy", "agreement") else ".4f"
-        table.add_row(
-            IN_WORDS[row.measure],
-            f"{row.value:{digits}}" if known else "unknown",
-            f"{row.lower:{digits}} to {row.upper:{digits}}" if known else "",
-        )
-    console.print(table)
+        cells = f"{row.value:{digits}}", f"{row.lower:{digits}} to {row.upper:{digits}}"
+        rows.append((IN_WORDS[row.measure], *(cells if row.value == row.value else ("unknown", ""))))
+    votes = "votes set apart" if found.source == "set apart" else "votes held out in turn"
+    title = f"Quality, estimated from {found.n_votes:,} {votes}"
+    print_table(console, title, ("measure",), ("estimate", f"{found.confidence_level:.0%} interval"), rows)
     for note in found.notes:
         console.print(f"• {note}", markup=False)

@@ -3,10 +3,8 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from softspread.cli.options import FitInputs
-from softspread.cli.runner import Run, command
+from softspread.cli.options import FitInputs, option
+from softspread.cli.runner import Run, command, print_table
 
 OUTPUT_ENDINGS = (".csv", ".jsonl", ".json")
 
@@ -15,12 +13,12 @@ OUTPUT_ENDINGS = (".csv", ".jsonl", ".json")
 def query(
     run: Run,
     inputs: FitInputs,
-    batch_size: Annotated[int, typer.Option("--batch-size", "-n", min=1, help="How many items.")] = 10,
-    strategy: Annotated[str, typer.Option(help="{strategies}.")] = "uncertainty",
-    exclude: Annotated[Path | None, typer.Option(help="Ids never to pick, in a file as for --ids.")] = None,
+    batch_size: Annotated[int, option("How many items.", "--batch-size", "-n", min=1)] = 10,
+    strategy: Annotated[str, option("{strategies}.")] = "uncertainty",
+    exclude: Annotated[Path | None, option("Ids never to pick, in a file as for --ids.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Also write the items: .csv, .jsonl, or .json for tasks."),
+        option("Also write the items: .csv, .jsonl, or .json for tasks.", "--out", "-o"),
     ] = None,
 ) -> None:
     """Say which items to vote on next.
@@ -36,13 +34,10 @@ def query(
     fit = fitting.fit(run, inputs)
     with run.stage("choosing"):
         picked = fit.est.query(batch_size, strategy, exclude=excluded, random_state=run.seed)
-        rows = fit.items.rows_of(picked)
-        p, evidence = fit.est.predict_proba()[rows], fit.est.evidence_[rows]
-    columns = (picked, fit.est.classes_[p.argmax(axis=1)], p.max(axis=1), evidence)
-    table = [
-        dict(zip(("item", "label", "p", "evidence"), row, strict=True))
-        for row in zip(*(column.tolist() for column in columns), strict=True)
-    ]
+        labels = fit.est.soft_labels().take(fit.items.rows_of(picked))
+    columns = {"item": picked, "label": labels.labels, "p": labels.p.max(axis=1), "evidence": labels.evidence}
+    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+    table = [dict(zip(columns, row, strict=True)) for row in rows]
     if out is not None:
         _write(out, table)
     document = {"strategy": strategy, "alpha": fit.est.alpha_, "items": table, "out": out}
@@ -93,15 +88,7 @@ def _write(out: Path, table: list[dict[str, Any]]) -> None:
 
 
 def _show(console: Any, table: list[dict[str, Any]], out: Path | None) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    shown = Table("item", "now most probable", title="Vote on these next")
-    shown.add_column("p", justify="right")
-    shown.add_column("evidence", justify="right")
-    for row in table:
-        names = escape(str(row["item"])), escape(str(row["label"]))
-        shown.add_row(*names, f"{row['p']:.2f}", f"{row['evidence']:.3g}")
-    console.print(shown)
+    rows = [(row["item"], row["label"], f"{row['p']:.2f}", f"{row['evidence']:.3g}") for row in table]
+    print_table(console, "Vote on these next", ("item", "now most probable"), ("p", "evidence"), rows)
     if out is not None:
         console.print(f"Written: {out}", markup=False, soft_wrap=True)

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from softspread.cli.options import option
 from softspread.cli.runner import Run, command
 
 
@@ -12,16 +13,12 @@ from softspread.cli.runner import Run, command
 def reproduce(
     run: Run,
     names: Annotated[list[str], typer.Argument(help="list, all, names of experiments, or paths of plans.")],
-    full: Annotated[
-        bool, typer.Option("--full/--quick", help="All draws and settings, for hours; or minutes.")
-    ] = False,
-    data: Annotated[
-        Path | None, typer.Option(help="Folder with one folder for each downloaded dataset.")
-    ] = None,
+    full: Annotated[bool, option("All draws and settings, for hours; or minutes.", "--full/--quick")] = False,
+    data: Annotated[Path | None, option("Folder with one folder for each downloaded dataset.")] = None,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder for results; what it already holds is not run again.")
+        Path, option("Folder for results; what it already holds is not run again.", "--out", "-o")
     ] = Path("softspread-reproduce"),
-    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    jobs: Annotated[int, option("Processes.", min=1)] = 1,
 ) -> None:
     """Rerun the paper's tables and figures.
 
@@ -42,19 +39,14 @@ def _list(run: Run) -> None:
 
     plans = [load_plan(name) for name in plan_names()]
 
-    def show(console: Any) -> None:
-        width = max(len(plan.name) for plan in plans)
-        lines = [f"{plan.name:<{width}}  {plan.title} ({plan.paper or 'not in the paper'})" for plan in plans]
-        lines.append(
-            "Datasets that are not found below --data are left out. Run all: softspread reproduce all"
-        )
-        console.print("\n".join(lines), markup=False, soft_wrap=True)
-
+    width = max(len(plan.name) for plan in plans)
+    lines = [f"{plan.name:<{width}}  {plan.title} ({plan.paper or 'not in the paper'})" for plan in plans]
+    lines.append("Datasets that are not found below --data are left out. Run all: softspread reproduce all")
     rows = [
         {"name": plan.name, "title": plan.title, "paper": plan.paper, "trials": len(plan.trials())}
         for plan in plans
     ]
-    run.answer(rows, show)
+    run.answer(rows, "\n".join(lines))
 
 
 def _reproduce(run: Run, names: list[str], full: bool, data: Path | None, out: Path, jobs: int) -> None:
@@ -95,17 +87,11 @@ def _reproduce(run: Run, names: list[str], full: bool, data: Path | None, out: P
     for reason, number in progress.skipped.items():
         run.note(f"left out, {number} trials: {reason}")
 
-    def show(console: Any) -> None:
-        tables = [
-            f"\n{one.plan.title}\n{one.table.to_markdown()}" for one in ordered if one.table is not None
-        ]
-        end = (
-            f"{progress.n_run} trials run, {progress.n_kept} already there, {run.seconds:.0f} s. "
-            f"Report: {out / 'report.html'}; tables and figures in {out}."
-        )
-        lines = [*tables, *(one.line() for one in found), end]
-        console.print("\n".join(lines), markup=False, soft_wrap=True)
-
+    tables = [f"\n{one.plan.title}\n{one.table.to_markdown()}" for one in ordered if one.table is not None]
+    end = (
+        f"{progress.n_run} trials run, {progress.n_kept} already there, {run.seconds:.0f} s. "
+        f"Report: {out / 'report.html'}; tables and figures in {out}."
+    )
     document = {
         "experiments": [plan.name for plan in plans],
         "run": progress.n_run,
@@ -120,4 +106,4 @@ def _reproduce(run: Run, names: list[str], full: bool, data: Path | None, out: P
         },
         "report": out / "report.html",
     }
-    run.answer(document, show)
+    run.answer(document, "\n".join([*tables, *(one.line() for one in found), end]))

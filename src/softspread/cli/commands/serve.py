@@ -5,16 +5,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from softspread.cli.options import ItemOptions, VoteOptions
+from softspread.cli.options import ItemOptions, VoteOptions, option
 from softspread.cli.runner import Run, command
 from softspread.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from softspread.web.project.service import Service
 
-DEMO_CLASSES = tuple("0123456789")
 LIBRARIES = ("alembic", "argon2", "fastapi", "jinja2", "PIL", "python_multipart", "sqlalchemy", "uvicorn")
 
 
@@ -23,19 +20,13 @@ class ServerOptions:
     """Where the server listens and keeps its data."""
 
     data_dir: Annotated[
-        Path | None, typer.Option(help="Where the vote log and caches live; default: softspread-data.")
+        Path | None, option("Where the vote log and caches live; default: softspread-data.")
     ] = None
-    database_url: Annotated[str | None, typer.Option(help="PostgreSQL instead of SQLite in --data-dir.")] = (
-        None
-    )
-    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for the whole network.")] = (
-        "127.0.0.1"
-    )
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8000
-    no_auth: Annotated[bool, typer.Option("--no-auth", help="No accounts, for this machine only.")] = False
-    https: Annotated[
-        bool, typer.Option("--https", help="Behind a proxy with HTTPS: cookies for HTTPS only.")
-    ] = False
+    database_url: Annotated[str | None, option("PostgreSQL instead of SQLite in --data-dir.")] = None
+    host: Annotated[str, option("Address to listen on; 0.0.0.0 for the whole network.")] = "127.0.0.1"
+    port: Annotated[int, option("Port to listen on.", min=0, max=65535)] = 8000
+    no_auth: Annotated[bool, option("No accounts, for this machine only.", "--no-auth")] = False
+    https: Annotated[bool, option("Behind a proxy with HTTPS: cookies for HTTPS only.", "--https")] = False
 
     def settings(self, demo: bool) -> dict[str, Any]:
         """The same as the project's settings name it."""
@@ -53,16 +44,12 @@ class ServerOptions:
 class VotingOptions:
     """What people are asked; every field is one of the project's settings."""
 
-    question: Annotated[str, typer.Option(help="What people are asked.")] = "Which class is it?"
-    mode: Annotated[str, typer.Option(help="blind, or assisted: shows the soft label before the vote.")] = (
-        "blind"
-    )
-    strategy: Annotated[str, typer.Option(help="Which items to ask about: {strategies}.")] = "uncertainty"
-    overlap: Annotated[
-        int, typer.Option(min=1, help="Hand out an item until this many people have voted on it.")
-    ] = 3
-    alpha: Annotated[float, typer.Option(help="How far votes travel.")] = 0.9
-    n_neighbors: Annotated[int, typer.Option(min=1, help="Neighbours per item.")] = 20
+    question: Annotated[str, option("What people are asked.")] = "Which class is it?"
+    mode: Annotated[str, option("blind, or assisted: shows the soft label before the vote.")] = "blind"
+    strategy: Annotated[str, option("Which items to ask about: {strategies}.")] = "uncertainty"
+    overlap: Annotated[int, option("Hand out an item until this many people have voted on it.", min=1)] = 3
+    alpha: Annotated[float, option("How far votes travel.")] = 0.9
+    n_neighbors: Annotated[int, option("Neighbours per item.", min=1)] = 20
 
 
 @command()
@@ -72,12 +59,10 @@ def serve(
     vote_options: VoteOptions,
     server: ServerOptions,
     voting: VotingOptions,
-    items: Annotated[Path | None, typer.Option(help="Folder with pictures or texts, or a table.")] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Handwritten digits; nothing else needed.")] = False,
-    title: Annotated[str | None, typer.Option(help="Shown on top of the pages.")] = None,
-    gold: Annotated[
-        Path | None, typer.Option(help="Items with known answers: a table with item, label.")
-    ] = None,
+    items: Annotated[Path | None, option("Folder with pictures or texts, or a table.")] = None,
+    demo: Annotated[bool, option("Handwritten digits; nothing else needed.", "--demo")] = False,
+    title: Annotated[str | None, option("Shown on top of the pages.")] = None,
+    gold: Annotated[Path | None, option("Items with known answers: a table with item, label.")] = None,
 ) -> None:
     """Let people vote in the browser and watch the soft labels move.
 
@@ -91,7 +76,9 @@ def serve(
     logging.basicConfig(level=level, format="%(levelname)s %(message)s")
     settings = server.settings(demo) | asdict(voting) | ({} if title is None else {"title": title})
     if demo:
-        service = open_demo(settings)
+        from softspread.web.project.demo import open_demo
+
+        service = open_demo(**settings)
     else:
         service = open_service(run, item_options, vote_options.classes, items, gold, settings)
     _run(run, service, vote_options)
@@ -129,23 +116,6 @@ def open_service(
     )
 
 
-def open_demo(settings: dict[str, Any]) -> "Service":
-    """A service on the handwritten digits that ship with scikit-learn."""
-    from sklearn.datasets import load_digits
-
-    from softspread.datasets.synthetic import DIGITS_DIMENSION, LARGEST_GREY
-    from softspread.web.project.item_map import principal_components
-    from softspread.web.project.items import ArrayItems
-    from softspread.web.project.service import Service
-    from softspread.web.project.settings import Settings
-
-    pixels = load_digits().data / LARGEST_GREY
-    items = ArrayItems([f"digit-{row:04d}" for row in range(len(pixels))], pixels.reshape(-1, 8, 8))
-    named = {"title": "Handwritten digits", "classes": DEMO_CLASSES}
-    settings = named | settings | {"question": "Which digit is it?"}
-    return Service(Settings(**settings), items, principal_components(pixels, DIGITS_DIMENSION))
-
-
 def _run(run: Run, service: "Service", vote_options: VoteOptions) -> None:
     """Start, serve until interrupted, stop."""
     from softspread._common.digests import hash_file
@@ -172,7 +142,7 @@ def _run(run: Run, service: "Service", vote_options: VoteOptions) -> None:
             "vote": f"{base}/vote",
             "dashboard": f"{base}/dashboard",
         }
-        run.answer(document, lambda console: _show(console, document))
+        run.answer(document, _in_words(document))
 
     try:
         if path is not None:
@@ -186,7 +156,7 @@ def _run(run: Run, service: "Service", vote_options: VoteOptions) -> None:
         service.stop()
 
 
-def _show(console: Any, document: dict[str, Any]) -> None:
+def _in_words(document: dict[str, Any]) -> str:
     lines = [
         f"{document['items']:,} items, {document['classes']} classes, {document['votes']:,} votes so far"
     ]
@@ -198,7 +168,7 @@ def _show(console: Any, document: dict[str, Any]) -> None:
     if document["admin"]:
         lines.append(f"First admin, valid for a day and once: {document['admin']}")
     lines += [f"Vote:      {document['vote']}", f"Dashboard: {document['dashboard']}"]
-    console.print("\n".join([*lines, "Stop with Ctrl-C; nothing is lost."]), markup=False, soft_wrap=True)
+    return "\n".join([*lines, "Stop with Ctrl-C; nothing is lost."])
 
 
 def _check_extra() -> None:

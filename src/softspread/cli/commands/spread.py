@@ -4,9 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from softspread.cli.options import SOFT_LABELS_OUT, FitInputs, FormatOption, IntervalOptions, needed
+from softspread.cli.options import SOFT_LABELS_OUT, FitInputs, FormatOption, IntervalOptions, needed, option
 from softspread.cli.runner import Run, command
 
 if TYPE_CHECKING:
@@ -26,10 +24,10 @@ def spread(
     intervals: IntervalOptions,
     out: Annotated[Path | None, SOFT_LABELS_OUT] = None,
     output_format: FormatOption = "auto",
-    report: Annotated[Path | None, typer.Option(help="Also write a page that opens in any browser.")] = None,
-    images: Annotated[Path | None, typer.Option(help="Folder of the items' images, for the report.")] = None,
+    report: Annotated[Path | None, option("Also write a page that opens in any browser.")] = None,
+    images: Annotated[Path | None, option("Folder of the items' images, for the report.")] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say how much memory and time the run would take.")
+        bool, option("Only say how much memory and time the run would take.", "--dry-run")
     ] = False,
 ) -> None:
     """Estimate soft labels for all items from votes on some.

@@ -2,10 +2,8 @@
 
 from typing import Annotated, Any
 
-import typer
-
-from softspread.cli.options import GraphOptions, ItemOptions, PriorOption, VoteOptions
-from softspread.cli.runner import Run, command
+from softspread.cli.options import GraphOptions, ItemOptions, PriorOption, VoteOptions, option
+from softspread.cli.runner import Run, command, print_table
 
 
 @command()
@@ -15,7 +13,7 @@ def tune(
     vote_options: VoteOptions,
     graph_options: GraphOptions,
     prior: PriorOption = None,
-    score: Annotated[str, typer.Option(help="What held-out votes are scored by: brier or log.")] = "brier",
+    score: Annotated[str, option("What held-out votes are scored by: brier or log.")] = "brier",
 ) -> None:
     """Show how well each alpha predicts votes that were held out.
 
@@ -60,18 +58,14 @@ def _point(point: Any) -> dict[str, Any]:
 
 
 def _show(console: Any, found: Any) -> None:
-    from rich.table import Table
-
-    frame = found.curve()
-    several = frame["n_neighbors"].nunique() > 1
-    table = Table(title=f"{found.score} score of held-out votes (lower is better)")
-    for title in (["neighbours"] if several else []) + ["alpha", "score", "± std. error"]:
-        table.add_column(title, justify="right")
-    for row in frame.itertuples():
-        best = row.alpha == found.alpha and (not several or row.n_neighbors == found.n_neighbors)
+    curve = found.curve()
+    several = curve["n_neighbors"].nunique() > 1
+    rows, best = list[list[str]](), set[int]()
+    for row in curve.itertuples():
+        if row.alpha == found.alpha and (not several or row.n_neighbors == found.n_neighbors):
+            best.add(len(rows))
         cells = [f"{row.alpha:g}", f"{row.score:.4f}", f"{row.standard_error:.4f}"]
-        if several:
-            cells.insert(0, f"{row.n_neighbors:g}")
-        table.add_row(*cells, style="bold green" if best else None)
-    console.print(table)
+        rows.append([f"{row.n_neighbors:g}"] * several + cells)
+    names = ["neighbours"] * several + ["alpha", "score", "± std. error"]
+    print_table(console, f"{found.score} score of held-out votes (lower is better)", (), names, rows, best)
     console.print(found.summary(), markup=False)

@@ -1,0 +1,86 @@
+"""Options: help that names what is installed, numbers and files checked before anything heavy is loaded."""
+
+import subprocess
+import sys
+
+import pytest
+
+from command_line import run
+from softspread.cli.options import CHOICES, FitOptions, GraphOptions, ItemOptions, VoteOptions, fill_in
+from softspread.errors import InputError
+from softspread.estimators.auto import ANNOTATOR_MODELS
+from softspread.intervals.registry import INTERVALS
+from softspread.io.soft_labels import OUTPUT_FORMATS
+from softspread.io.votes import MULTI_CHOICE, VOTE_FORMATS
+from softspread.queries.registry import STRATEGIES
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("spread", INTERVALS.names()),
+        ("spread", OUTPUT_FORMATS),
+        ("spread", VOTE_FORMATS),
+        ("spread", MULTI_CHOICE),
+        ("spread", ANNOTATOR_MODELS),
+        ("export", OUTPUT_FORMATS),
+        ("query", STRATEGIES.names()),
+        ("serve", STRATEGIES.names()),
+    ],
+)
+def test_help_names_every_choice(command, names):
+    """What may be typed stands in the help."""
+    words = run(command, "--help").output.replace(",", " ").replace(".", " ").split()
+    assert set(names) <= set(words)
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_choices_are_looked_up_when_help_is_shown(name):
+    """A text without the name stays as it is; with it, the names of the registry stand there."""
+    assert fill_in("no {class} here") == "no {class} here"
+    assert "{" not in fill_in(f"One of {{{name}}}.")
+
+
+@pytest.mark.parametrize("command", ["spread", "query", "serve", "embed"])
+def test_help_of_a_command_loads_nothing_heavy(command):
+    """Not even where it lists what is installed."""
+    code = (
+        f"import sys; sys.argv = ['softspread', '{command}', '--help']\n"
+        "from softspread.cli.app import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert end.code in (0, None), end.code\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'numba', 'pandas', 'faiss', 'torch'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_options_become_parameters_of_the_estimator():
+    """Numbers as numbers, auto as it is; with a prior its strength is chosen."""
+    assert GraphOptions(n_neighbors="auto", bandwidth="0.5").parameters() == {
+        "n_neighbors": "auto",
+        "bandwidth": 0.5,
+        "index": "auto",
+        "n_jobs": None,
+    }
+    assert FitOptions().parameters() == {
+        "alpha": "auto",
+        "prior_strength": 1e-4,
+        "annotator_model": "auto",
+    }
+    assert FitOptions(prior="votes").parameters()["prior_strength"] == "auto"
+    assert FitOptions(prior="votes", prior_strength="2").parameters()["prior_strength"] == 2.0
+    with pytest.raises(InputError, match="--bandwidth must be a number, got 'wide'"):
+        GraphOptions(bandwidth="wide").parameters()
+
+
+def test_files_are_checked_by_their_options(tmp_path):
+    """Missing options, missing files, wrong endings."""
+    with pytest.raises(InputError, match="--embeddings is missing"):
+        ItemOptions().file()
+    with pytest.raises(InputError, match="no file at"):
+        VoteOptions(votes=tmp_path / "votes.csv").file()
+    (tmp_path / "votes.txt").write_text("item,label\n")
+    with pytest.raises(InputError, match=r"ends in '\.txt'"):
+        VoteOptions(votes=tmp_path / "votes.txt").file()
