@@ -1,4 +1,4 @@
-"""The same votes give the same soft labels through every door: Python, and the command line."""
+"""The same votes give the same soft labels through every door: Python, the command line, the page."""
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ def project(request):
     rows, who = rng.integers(0, N_ITEMS, request.param), np.arange(request.param) % 4
     labels = np.where(who == 3, rng.integers(0, 3, len(rows)), truth[rows])
     votes = pd.DataFrame({"item": ids[rows], "label": CLASSES[labels], "annotator": [f"p{w}" for w in who]})
-    return X, ids, votes
+    return X, ids, votes.drop_duplicates(["item", "annotator"])  # on the page a second one replaces the first
 
 
 def assert_same(found, expected):
@@ -53,6 +53,33 @@ def test_the_command_line_says_what_python_says(project, in_python, tmp_path):
     found = read_soft_labels(tmp_path / "s.parquet")
     assert_same(found, in_python.soft_labels())
     assert found.metadata["parameters"]["alpha"] == in_python.alpha_
+
+
+def test_the_page_says_what_python_says(project, in_python, tmp_path):
+    """Votes cast on the page, one of them taken back, and its export of soft labels."""
+    pytest.importorskip("fastapi", reason="needs the extra web")
+    pytest.importorskip("sqlalchemy", reason="needs the extra web")
+    from softspread.web.project import exports
+    from softspread.web.project.items import BareItems
+    from softspread.web.project.service import Service
+    from softspread.web.project.settings import Settings
+
+    X, ids, votes = project
+    settings = Settings(classes=tuple(CLASSES), data_dir=tmp_path, auth=False, seed=0)
+    service = Service(settings, BareItems(ids.tolist()), X)
+    service.start()
+    try:
+        cast = [
+            service.vote(vote.annotator, vote.item, vote.label, f"k{number}")
+            for number, vote in enumerate(votes.itertuples())
+        ]
+        elsewhere = next(item for item in ids if item not in votes["item"].to_numpy())
+        service.submit([*cast, service.vote("p0", elsewhere, "cat", "slip")]).result(30)
+        service.submit([service.undo("p0", "slip", "oops")]).result(30)
+        exports.write(service, tmp_path / "soft_labels.parquet")
+    finally:
+        service.stop()
+    assert_same(read_soft_labels(tmp_path / "soft_labels.parquet"), in_python.soft_labels())
 
 
 def test_alpha_is_the_default_where_votes_are_too_few(project, in_python):

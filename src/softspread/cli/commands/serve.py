@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from softspread.cli.options import ItemOptions, VoteOptions, option
+from softspread.cli.options import ItemOptions, VoteOptions, auto_or_number, option
 from softspread.cli.runner import Run, command
 from softspread.errors import InputError, MissingExtraError
 
@@ -48,7 +48,9 @@ class VotingOptions:
     mode: Annotated[str, option("blind, or assisted: shows the soft label before the vote.")] = "blind"
     strategy: Annotated[str, option("Which items to ask about: {strategies}.")] = "uncertainty"
     overlap: Annotated[int, option("Hand out an item until this many people have voted on it.", min=1)] = 3
-    alpha: Annotated[float, option("How far votes travel.")] = 0.9
+    alpha: Annotated[
+        str, option("How far votes travel: 0 to 1, or auto: 0.9 on the page, chosen for exports.")
+    ] = "auto"
     n_neighbors: Annotated[int, option("Neighbours per item.", min=1)] = 20
 
 
@@ -75,6 +77,7 @@ def serve(
     level = logging.DEBUG if run.common.debug else logging.WARNING
     logging.basicConfig(level=level, format="%(levelname)s %(message)s")
     settings = server.settings(demo) | asdict(voting) | ({} if title is None else {"title": title})
+    settings["alpha"] = auto_or_number("alpha", voting.alpha, float)
     if demo:
         from softspread.web.project.demo import open_demo
 

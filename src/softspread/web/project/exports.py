@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.io.soft_labels import write_soft_labels
 from softspread.spreading.evidence import SoftLabels
+from softspread.votes.reading import Names
 from softspread.web.log.entry import KIND_NAMES
 from softspread.web.log.store import LOG_COLUMNS
 from softspread.web.project.analyst import LEVEL
@@ -52,18 +54,14 @@ def write(service: Service, path: Path) -> None:
 
 
 def soft_labels(service: Service) -> SoftLabels:
-    """Refined soft labels of all items, with intervals."""
-    state = service.state
-    mass = state.refined_copy().mass()
-    lower, upper = state.intervals(mass, LEVEL)
-    return SoftLabels(
-        service.items.ids,
-        np.array(service.classes, dtype=object),
-        state.to_soft_labels(mass),
-        mass.sum(axis=1),
-        lower,
-        upper,
+    """What `softspread spread` says about the votes that stand; live figures are of the settings' alpha."""
+    settings, graph = service.settings, service.graph
+    names = Names(graph.n_items, np.asarray(service.items.ids), np.array(service.classes, dtype=object))
+    estimator = ProbabilisticLabelSpreading(
+        alpha=settings.alpha, prior_strength=settings.prior_strength, n_jobs=settings.n_jobs
     )
+    votes = names.votes(service.history.standing_votes()[0])
+    return estimator.fit(graph, votes, item_ids=names.item_ids, classes=names.classes).soft_labels(LEVEL)
 
 
 def votes_frame(service: Service) -> pd.DataFrame:

@@ -121,7 +121,7 @@ class Service:
                 self.graph,
                 self.history,
                 len(self.classes),
-                alpha=settings.alpha,
+                alpha=settings.live_alpha,
                 prior_strength=settings.prior_strength,
                 n_jobs=settings.n_jobs,
             )
