@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array
 
-from softspread.graph import Graph
+from softspread.graph.graph import Graph
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

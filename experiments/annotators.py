@@ -24,7 +24,7 @@ from softspread._common.types import FloatArray, IntArray
 from softspread.annotators.cells import net_votes
 from softspread.annotators.fit import fit_annotators
 from softspread.diffusion.diffusion import Diffusion
-from softspread.graph import Graph
+from softspread.graph.graph import Graph
 from softspread.spreading.evidence import soft_labels
 from softspread.votes.table import VoteTable
 

@@ -15,10 +15,10 @@ _HOMES = {
     "GaussianKernelRegression": "estimators.baselines",
     "KNeighborsVotes": "estimators.baselines",
     "Votes": "votes.votes",
-    "Graph": "graph",
-    "knn_graph": "graph",
-    "epsilon_graph": "graph",
-    "affinity_graph": "graph",
+    "Graph": "graph.graph",
+    "knn_graph": "graph.builders",
+    "epsilon_graph": "graph.builders",
+    "affinity_graph": "graph.builders",
     "embed": "embedding.embed",
     "zero_shot": "embedding.zero_shot",
     "compare_spaces": "embedding.comparison",
@@ -74,10 +74,10 @@ if TYPE_CHECKING:
     from softspread.estimators.spreading import ProbabilisticLabelSpreading as ProbabilisticLabelSpreading
     from softspread.estimators.storage import load as load
     from softspread.estimators.storage import save as save
-    from softspread.graph import Graph as Graph
-    from softspread.graph import affinity_graph as affinity_graph
-    from softspread.graph import epsilon_graph as epsilon_graph
-    from softspread.graph import knn_graph as knn_graph
+    from softspread.graph.builders import affinity_graph as affinity_graph
+    from softspread.graph.builders import epsilon_graph as epsilon_graph
+    from softspread.graph.builders import knn_graph as knn_graph
+    from softspread.graph.graph import Graph as Graph
     from softspread.guarantees.theorem import plan as plan
     from softspread.intervals.uncertainty import uncertainty_split as uncertainty_split
     from softspread.tuning.tune import tune as tune

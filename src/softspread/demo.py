@@ -21,7 +21,8 @@ from softspread._common.versions import versions
 from softspread.datasets import synthetic
 from softspread.estimators.baselines import GaussianKernelRegression, KNeighborsVotes, VoteHistogram
 from softspread.estimators.spreading import ProbabilisticLabelSpreading
-from softspread.graph import Graph, knn_graph
+from softspread.graph.builders import knn_graph
+from softspread.graph.graph import Graph
 from softspread.metrics import rmse
 from softspread.report.layout import lay_out
 from softspread.simulate import draw_votes

@@ -68,6 +68,7 @@ def test_options_become_parameters_of_the_estimator():
         "alpha": "auto",
         "prior_strength": 1e-4,
         "annotator_model": "auto",
+        "solver": "auto",
     }
     assert FitOptions(prior="votes").parameters()["prior_strength"] == "auto"
     assert FitOptions(prior="votes", prior_strength="2").parameters()["prior_strength"] == 2.0

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from softspread import SoftspreadWarning, _kernels, affinity_graph, knn_graph
 from softspread._common.threads import Workers
 from softspread.diffusion import scales as scales_module
-from softspread.diffusion.registry import prepare
+from softspread.diffusion.prepared import prepare
 from softspread.diffusion.scales import ScaleFinder
 
 

@@ -6,7 +6,7 @@ import pytest
 from softspread import ConvergenceError, InputError, MissingExtraError, affinity_graph, knn_graph
 from softspread._common.threads import Workers
 from softspread.diffusion import amg, cg, direct, push
-from softspread.diffusion.registry import PreparedOnUse, choose_solver, prepare
+from softspread.diffusion.prepared import prepare
 from softspread.diffusion.solver import column_groups, measure, row_blocks
 
 SOLVERS = ["dense", "direct", "cg", "push", "amg"]
@@ -100,12 +100,6 @@ def test_wrong_answer_of_any_solver_is_refused(graph):
         measure(graph, 0.9, np.zeros_like(B), B, 1e-6, "hopeful", 1, workers)
 
 
-def test_unknown_solver_is_refused_with_the_list(graph):
-    """The message names what there is."""
-    with Workers(1) as workers, pytest.raises(InputError, match="'amg', 'cg', 'dense', 'direct', 'push'"):
-        prepare("magic", graph, 0.5, workers)
-
-
 def test_dense_refuses_what_would_not_fit(graph, monkeypatch):
     """A dense factor of a large graph is refused before memory runs out."""
     monkeypatch.setattr(direct, "MOST_DENSE_ITEMS", 10)
@@ -118,12 +112,6 @@ def test_missing_multigrid_names_the_extra(graph, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyamg", None)
     with Workers(1) as workers, pytest.raises(MissingExtraError, match=r"softspread\[amg\]"):
         amg.MultigridSolver(graph, 0.9, workers)
-
-
-@pytest.mark.parametrize(("n", "expected"), [(100, "dense"), (50_000, "cg")])
-def test_auto_chooses_by_size(n, expected):
-    """Small: dense; else conjugate gradients."""
-    assert choose_solver(n) == expected
 
 
 def test_push_stops_at_the_floor_everywhere():
@@ -154,18 +142,3 @@ def test_answer_of_a_column_does_not_depend_on_its_neighbours(graph):
         together = solver.solve(B, 1e-3).X
         alone = solver.solve(B[:, :1].copy(), 1e-3).X
     np.testing.assert_allclose(together[:, :1], alone, atol=1e-12)
-
-
-def test_a_solver_prepared_on_use_is_checked_at_once_and_prepared_once(graph, monkeypatch):
-    """A wrong name is refused before anything is solved; the factor is made by the first solve alone."""
-    workers = Workers(1)
-    with pytest.raises(InputError, match="magic"):
-        PreparedOnUse("magic", graph, 0.5, workers)
-    made = []
-    prepared = cg.ConjugateGradients.__init__
-    monkeypatch.setattr(cg.ConjugateGradients, "__init__", lambda *args: made.append(1) or prepared(*args))
-    solver = PreparedOnUse("cg", graph, 0.5, workers)
-    assert (solver.name, made) == ("cg", [])
-    B = np.ones((graph.n_items, 1))
-    np.testing.assert_array_equal(solver.solve(B, 1e-8).X, solver.solve(B, 1e-8).X)
-    assert made == [1]

@@ -5,7 +5,7 @@ import pytest
 
 from softspread import InputError, ProbabilisticLabelSpreading, SoftspreadWarning, Votes, load, save, tune
 from softspread.estimators.auto import Weighting, Wishes
-from softspread.graph import knn_graph
+from softspread.graph.builders import knn_graph
 from softspread.heldout import masses
 from softspread.heldout.masses import ScaleMemory
 from softspread.tuning.search import choose_parameters

@@ -9,12 +9,14 @@ import reference
 from softspread import InputError, MissingExtraError, SoftspreadWarning
 from softspread._common.threads import Workers
 from softspread.graph import neighbors as module
-from softspread.graph.neighbors import SEARCHES, leaf_order, nearest_items, search_neighbors
+from softspread.graph.neighbors import leaf_order, nearest_items
+from softspread.graph.registry import SEARCHES
+from softspread.graph.search import search_neighbors
 
 # Loading pynndescent compiles for about a minute in every process, so all of it runs in one.
 DESCENT = pytest.param("pynndescent", marks=[pytest.mark.slow, pytest.mark.xdist_group("pynndescent")])
 APPROXIMATE = ["faiss", DESCENT]
-SEARCHED = [DESCENT if name == "pynndescent" else name for name in SEARCHES]
+SEARCHED = [DESCENT if name == "pynndescent" else name for name in SEARCHES.names()]
 
 
 def search(X, k, index, seed=0, threads=1):
@@ -216,7 +218,9 @@ def test_leaf_order_is_a_permutation(rng):
 
 def test_an_unknown_search_is_refused():
     """The message lists the searches."""
-    with pytest.raises(InputError, match="'brute', 'exact', 'faiss', 'pynndescent', 'tree'"):
+    with pytest.raises(
+        InputError, match="'auto', 'exact', 'tree', 'brute', 'faiss', 'pynndescent', got 'annoy'"
+    ):
         search(np.zeros((3, 2)), 1, "annoy")
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from softspread.diffusion.diffusion import Diffusion
-from softspread.graph import knn_graph
+from softspread.graph.builders import knn_graph
 from softspread.spreading.evidence import soft_labels
 from softspread.spreading.explain import explain
 from softspread.spreading.state import SpreadState

@@ -22,7 +22,8 @@ from softspread.cli.options import FitInputs, GraphOptions, ItemOptions, VoteOpt
 from softspread.cli.runner import Run
 from softspread.errors import InputError
 from softspread.estimators.spreading import ProbabilisticLabelSpreading
-from softspread.graph import Graph, knn_graph
+from softspread.graph.builders import knn_graph
+from softspread.graph.graph import Graph
 from softspread.io.embeddings import Embeddings, read_embeddings
 from softspread.io.matching import MatchedVotes, match_votes, read_classes
 from softspread.io.soft_labels import read_soft_labels

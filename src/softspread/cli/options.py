@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 # What {name} in a help text stands for: names that other packages may extend, looked up when help is shown.
 CHOICES = {
+    "encoders": "softspread.embedding.encoders.registry:ENCODERS",
     "intervals": "softspread.intervals.registry:INTERVALS",
+    "reducers": "softspread.embedding.reducers.registry:REDUCERS",
+    "searches": "softspread.graph.registry:SEARCHES",
+    "solvers": "softspread.diffusion.registry:SOLVERS",
     "strategies": "softspread.queries.registry:STRATEGIES",
 }
 WEAK_PRIOR = "1e-4"  # a prior of this strength only breaks ties
@@ -80,16 +84,18 @@ class GraphOptions:
     bandwidth: Annotated[str, option("Width of the kernel: 'kth', 'mean' or a number, sigma squared.")] = (
         "kth"
     )
-    index: Annotated[str, option("Search: auto, exact, tree, brute, faiss or pynndescent.")] = "auto"
+    index: Annotated[str, option("Neighbour search: {searches}.")] = "auto"
     threads: ThreadsOption = None
 
     def parameters(self) -> dict[str, Any]:
         """The estimator's parameters."""
+        from softspread.graph.registry import SEARCHES
+
         width = self.bandwidth
         return {
             "n_neighbors": auto_or_number("n-neighbors", self.n_neighbors, int),
             "bandwidth": width if width in ("kth", "mean") else number("bandwidth", width, float),
-            "index": self.index,
+            "index": SEARCHES.check(self.index),
             "n_jobs": self.threads,
         }
 
@@ -156,14 +162,18 @@ class FitOptions:
         option("How many votes the prior counts as, or 'auto', the default with --prior; else 1e-4."),
     ] = None
     annotator_model: Annotated[str, option("auto, none, consistency or confusion.")] = "auto"
+    solver: Annotated[str, option("How the linear system is solved: {solvers}.")] = "auto"
 
     def parameters(self) -> dict[str, Any]:
         """The estimator's parameters, without the prior itself."""
+        from softspread.diffusion.registry import SOLVERS
+
         usual = WEAK_PRIOR if self.prior is None else "auto"
         return {
             "alpha": auto_or_number("alpha", self.alpha, float),
             "prior_strength": auto_or_number("prior-strength", self.prior_strength or usual, float),
             "annotator_model": self.annotator_model,
+            "solver": SOLVERS.check(self.solver),
         }
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from softspread._common.progress import Advance
 from softspread._common.threads import Workers, count_threads
 from softspread._common.types import AnyArray, FloatArray, IntArray
-from softspread.diffusion.registry import PreparedOnUse
+from softspread.diffusion.prepared import PreparedOnUse
 from softspread.diffusion.scales import ScaleFinder, ScaleReport
 from softspread.diffusion.solver import Solution, Solver, apply_system, no_progress
 from softspread.graph.graph import Graph
@@ -68,7 +68,7 @@ class Diffusion:
         self.solver_name, self.scale_mode, self.n_jobs, self.verbose = solver, scale_mode, n_jobs, verbose
         self.accuracy = scale_accuracy(alpha, tol) if accuracy is None else accuracy
         self.workers = Workers(count_threads(n_jobs))
-        self.solver: Solver = PreparedOnUse("auto" if self.literal else solver, graph, alpha, self.workers)
+        self.solver: Solver = PreparedOnUse(solver, graph, alpha, self.workers)
         self.inner_finder = self._finder()
         self.root = graph.root_degrees()
         self._factor = self.root if graph.normalization == "random_walk" else None

@@ -22,7 +22,8 @@ from softspread.embedding.encoders.registry import find_encoder
 from softspread.embedding.feature_store import FeatureStore
 from softspread.embedding.items import Items, check_source, find_items
 from softspread.embedding.loader import Batch, Skipped, in_order, load_batches
-from softspread.embedding.reducers.registry import REDUCERS, fit_reducer
+from softspread.embedding.reducers.by_name import fit_reducer
+from softspread.embedding.reducers.registry import REDUCERS
 from softspread.embedding.result import Embedding
 from softspread.errors import InputError
 
@@ -96,8 +97,9 @@ def embed(
         file of it, a list of paths, texts, arrays or Pillow images; with ``encoder="none"`` features (n, d)
     encoder : "clip", "vit", "resnet", "dinov2", "sentence", a Hugging Face name, a folder with such a model,
     a file
-        ending in .onnx, "pixels" ("pixels:28" for another size than 32), or "none"
-    reduce : "umap", "pca", "isomap", "none", or "auto": UMAP up to 500,000 items, PCA beyond
+        ending in .onnx, "pixels" ("pixels:28" for another size than 32), the name of a plug-in, or "none"
+    reduce : "umap", "pca", "isomap", "none", the name of a plug-in, or "auto": UMAP up to 500,000 items, PCA
+        beyond
     dim : dimensions of the space
     column, id_column : of a table; None: found by its usual names
     item_ids : (n,) ids; None: the relative paths, the table's ids, or positions
@@ -123,7 +125,7 @@ def embed(
     >>> embed(images[:3], encoder="pixels:8", like=space).X.shape
     (3, 5)
     """
-    validation.choice("reduce", reduce, (*REDUCERS, "auto"))
+    REDUCERS.check(reduce)
     validation.count("dim", dim, 1)
     seed = validation.count("random_state", random_state)
     options = EncodingOptions(

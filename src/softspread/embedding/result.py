@@ -21,8 +21,8 @@ from softspread._common.atomic import replaced_file
 from softspread._common.digests import digest_array
 from softspread._common.types import AnyArray
 from softspread.embedding.loader import Skipped
+from softspread.embedding.reducers.by_name import reducer_from
 from softspread.embedding.reducers.reducer import Reducer
-from softspread.embedding.reducers.registry import reducer_from
 from softspread.errors import InputError, StoreError
 
 FORMAT_VERSION = 1

@@ -11,12 +11,14 @@ from softspread._common.threads import Workers, count_threads
 from softspread._common.types import AnyArray, BoolArray, FloatArray
 from softspread.annotators.report import AnnotatorReport
 from softspread.diffusion.diffusion import Diffusion
+from softspread.diffusion.registry import SOLVERS
 from softspread.diffusion.scales import SCALINGS
 from softspread.errors import InputError
 from softspread.estimators.auto import Weighting, Wishes, rate_only, settle
 from softspread.estimators.base import Answer, VotesEstimator
-from softspread.graph import Graph, knn_graph
+from softspread.graph.builders import knn_graph
 from softspread.graph.extension import tie_newcomers
+from softspread.graph.graph import Graph
 from softspread.intervals.task import IntervalMethod, SpreadFit
 from softspread.intervals.uncertainty import split_uncertainty_of
 from softspread.quality.estimate import estimate_quality, held_out_quality
@@ -29,8 +31,6 @@ from softspread.spreading.explain import explain
 from softspread.spreading.state import SpreadState
 from softspread.tuning.candidates import Spreading
 from softspread.votes.table import VoteTable
-
-SOLVERS = ("auto", "dense", "direct", "cg", "push", "amg", "literal")
 
 
 class ProbabilisticLabelSpreading(VotesEstimator):
@@ -56,9 +56,9 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         consistency where votes carry names of 3 or more annotators and there are about 100 of them, else none
     tol : relative residual of the solves; 1e-6 keeps soft labels within 1e-4 of exact arithmetic, 1e-8 within
     1e-6
-    solver : "auto", "dense", "direct", "cg", "push", "amg", or "literal": the paper's loop, one solve per
-    vote
-    index : neighbour search: "auto", "exact", "tree", "brute", "faiss" or "pynndescent"
+    solver : "auto", "dense", "direct", "cg", "push", "amg", the name of a plug-in, or "literal": the paper's
+        loop, one solve per vote
+    index : neighbour search: "auto", "exact", "tree", "brute", "faiss", "pynndescent", or a plug-in
     n_jobs : threads; None = all cores
     random_state : seeds the approximate neighbour search and queries
     verbose : show progress bars
@@ -124,7 +124,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
     def _check_parameters(self) -> None:
         self._wishes()
         validation.choice("scaling", self.scaling, SCALINGS)
-        validation.choice("solver", self.solver, SOLVERS)
+        SOLVERS.check(self.solver)
         if validation.positive("tol", self.tol) > 1e-2:
             raise InputError(
                 f"tol must be at most 0.01, got {self.tol!r}; 1e-6 keeps soft labels within 1e-4."

@@ -1,6 +1,9 @@
-"""From embeddings (or an affinity of the user's own) to the diffusion operator S."""
+"""From embeddings (or an affinity of the user's own) to the diffusion operator S.
 
-from softspread.graph.builders import affinity_graph, epsilon_graph, knn_graph
-from softspread.graph.graph import Graph
-
-__all__ = ["Graph", "affinity_graph", "epsilon_graph", "knn_graph"]
+graph.py      Graph: S, degrees, order, how it was made
+builders.py   knn_graph, epsilon_graph, affinity_graph
+neighbors.py  the built-in neighbour searches
+registry.py   name -> search
+search.py     neighbours by the named search
+extension.py  ties of new items
+"""

@@ -17,7 +17,8 @@ from softspread._common.threads import Workers, count_threads
 from softspread._common.types import AnyArray, FloatArray, Neighbors
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.graph.graph import NORMALIZATIONS, Graph, operator_from_affinity
-from softspread.graph.neighbors import leaf_order, search_neighbors
+from softspread.graph.neighbors import leaf_order
+from softspread.graph.search import search_neighbors
 
 SMALLEST_WEIGHT = np.finfo(np.float64).tiny  # a weight below has lost digits to underflow and counts as none
 MOST_EDGES = 1_000_000_000  # 12 GB of graph: beyond, a radius was surely too large

@@ -7,8 +7,8 @@ be anyone. Distances are always recomputed in double precision from X.
 """
 
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -17,7 +17,7 @@ from softspread import _kernels
 from softspread._common.progress import progress_bar
 from softspread._common.threads import Workers
 from softspread._common.types import AnyArray, FloatArray, IntArray, Neighbors
-from softspread.errors import InputError, MissingExtraError, SoftspreadWarning
+from softspread.errors import MissingExtraError, SoftspreadWarning
 
 TREE_DIMENSIONS = 32  # beyond, a kd-tree visits nearly every leaf and blocked products win
 EXACT_ITEMS = 50_000  # up to here the exact search is fast enough to be the default
@@ -34,22 +34,31 @@ PRODUCT_ROWS = 100_000  # rows held in double precision at once by the search th
 # rounding of a squared distance, as a share of the mean to the farthest neighbour, that moves no weight
 HARMLESS = 1e-9
 
-Search = Callable[[AnyArray, int, Workers, np.random.Generator, bool], Neighbors]
+
+class Search(Protocol):
+    """A neighbour search: any function that returns the nearest other items of each item.
+
+    A search that has only found candidates leaves the rest to :func:`measured_neighbors`.
+    """
+
+    def __call__(
+        self, X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, show: bool, /
+    ) -> Neighbors:
+        """(n, n_neighbors) neighbours of the rows of X, nearest first, the item itself not among them.
+
+        ``rng`` is the only source of chance, ``workers.n_threads`` the number of threads to use, ``show``
+        whether to show progress. ``n_neighbors`` is at least 1 and below n.
+        """
+        ...
 
 
-def search_neighbors(
-    X: AnyArray, n_neighbors: int, index: str, workers: Workers, rng: np.random.Generator, show: bool
+def search_auto(
+    X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, show: bool
 ) -> Neighbors:
-    """Find the neighbours with the named search; "auto" is exact up to about 50,000 items, then faiss."""
-    if index not in SEARCHES and index != "auto":
-        raise InputError(f"index must be 'auto' or one of {sorted(SEARCHES)}, got {index!r}.")
+    """Exact up to about 50,000 items, then faiss."""
     n, d = X.shape
-    if n_neighbors == 0:
-        return Neighbors(np.empty((n, 0), dtype=np.int64), np.empty((n, 0)), "none", 1.0)
-    if index == "auto":
-        affordable = d <= TREE_DIMENSIONS or n * n * d <= EXACT_WORK
-        index = "exact" if n <= EXACT_ITEMS and affordable else "faiss"
-    return SEARCHES[index](X, n_neighbors, workers, rng, show)
+    affordable = n <= EXACT_ITEMS and (d <= TREE_DIMENSIONS or n * n * d <= EXACT_WORK)
+    return (search_exact if affordable else search_faiss)(X, n_neighbors, workers, rng, show)
 
 
 def search_exact(
@@ -150,17 +159,39 @@ def search_pynndescent(
     if (found < 0).any():
         rows = np.flatnonzero((found < 0).any(axis=1))
         found[rows] = _nearest_by_products(X, X[rows], n_neighbors + 1, workers)[0]
+    return measured_neighbors(X, found, n_neighbors, workers, rng, "pynndescent")
+
+
+def measured_neighbors(
+    X: AnyArray, found: IntArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, index: str
+) -> Neighbors:
+    """What an approximate search found, in order, with its recall.
+
+    Drops each item itself, computes distances in double precision, sorts by them, and measures the recall on
+    a sample; a low one warns.
+
+    Parameters
+    ----------
+    X : (n, d) float
+        Features.
+    found : (n, n_neighbors + 1) int
+        Rows near each item, in any order; the item itself may be among them.
+    n_neighbors : int
+        How many to keep.
+    workers : Workers
+        Threads to use.
+    rng : numpy.random.Generator
+        Draws the sample.
+    index : str
+        What the search is called.
+
+    Returns
+    -------
+    Neighbors
+        (n, n_neighbors), nearest first.
+    """
     judged = rng.choice(len(X), min(len(X), RECALL_SAMPLE), replace=False)
-    return _judge(X, _finish(X, found, n_neighbors, workers, "pynndescent", np.nan), judged, workers)
-
-
-SEARCHES: dict[str, Search] = {
-    "exact": search_exact,
-    "tree": search_tree,
-    "brute": search_brute,
-    "faiss": search_faiss,
-    "pynndescent": search_pynndescent,
-}
+    return _judge(X, _finish(X, found, n_neighbors, workers, index, np.nan), judged, workers)
 
 
 def leaf_order(X: AnyArray) -> IntArray:

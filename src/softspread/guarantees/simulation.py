@@ -149,7 +149,7 @@ def _one_draw(
     An integer ``reach`` is a number of neighbours, a float a radius.
     """
     from softspread.estimators.spreading import ProbabilisticLabelSpreading
-    from softspread.graph import epsilon_graph, knn_graph
+    from softspread.graph.builders import epsilon_graph, knn_graph
     from softspread.metrics import rmse
     from softspread.votes.votes import Votes
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from softspread._common.types import AnyArray, FloatArray
-from softspread.graph import Graph
+from softspread.graph.graph import Graph
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ from softspread import datasets, metrics
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.datasets.core import Dataset, LackingError, normalized_entropy
 from softspread.errors import InputError
-from softspread.graph import Graph, knn_graph
+from softspread.graph.builders import knn_graph
+from softspread.graph.graph import Graph
 from softspread.reproduce.methods.methods import Outcome, Task, check_soft_labels, find_method
 from softspread.reproduce.plan import Trial, fingerprint
 from softspread.simulate import draw_crowd_votes, draw_votes, make_crowd

@@ -166,7 +166,7 @@ def test_a_prior_from_class_names_is_written_beside(run, clip_folder, picture_fo
         (("-o", "nowhere/X.parquet"), "no folder nowhere"),
         (("-o", "X.parquet", "--dim", "2,3"), "several only with --check"),
         (("-o", "X.parquet", "--dim", "0"), "at least 1"),
-        (("-o", "X.parquet", "--reduce", "tsne"), "umap, pca"),
+        (("-o", "X.parquet", "--reduce", "tsne"), "'umap', 'pca'"),
         (("-o", "X.parquet", "--zero-shot", "cat"), "at least 2 classes"),
         (("-o", "X.parquet", "--zero-shot", "a,b"), "such as 'clip'"),
         (("-o", "X.parquet", "--like", "old.parquet"), "no file"),

@@ -2,7 +2,8 @@
 
 import pytest
 
-from softspread.embedding.encoders.model_files import KNOWN, find_model, fingerprint_files, how_to_get
+from softspread.embedding.encoders.known_models import KNOWN
+from softspread.embedding.encoders.model_files import find_model, fingerprint_files, how_to_get
 from softspread.errors import InputError
 
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from softspread.embedding.embed import EncodingOptions, embed, encode
-from softspread.embedding.encoders.pixels import NoEncoder, PixelsEncoder
+from softspread.embedding.encoders.pixels import NoEncoder, PixelsEncoder, pixels_encoder
 from softspread.errors import InputError
 
 
@@ -43,5 +43,5 @@ def test_text_is_refused():
 @pytest.mark.parametrize("name", ["pixels:0", "pixels:1025", "pixels:x"])
 def test_impossible_sizes_are_refused(name):
     """From 1 to 1024."""
-    with pytest.raises(InputError, match="size from 1 to 1024"):
-        PixelsEncoder.named(name)
+    with pytest.raises(InputError, match="of size 1 to 1024"):
+        pixels_encoder(name)

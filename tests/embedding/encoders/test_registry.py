@@ -4,7 +4,7 @@ import pytest
 
 from softspread.embedding.embed import embed
 from softspread.embedding.encoders.pixels import NoEncoder, PixelsEncoder
-from softspread.embedding.encoders.registry import find_encoder
+from softspread.embedding.encoders.registry import ENCODERS, find_encoder
 from softspread.errors import InputError
 
 
@@ -18,12 +18,23 @@ def test_a_name_may_carry_a_size():
 
 
 @pytest.mark.parametrize(
-    ("name", "part"), [("clipp", "is unknown"), ("./nowhere", "is unknown"), ("pixels:x", "pixels:28")]
+    ("name", "part"),
+    [
+        ("clipp", "encoder must be one of 'clip'"),
+        ("./nowhere", "or a file that ends in .onnx, got"),
+        ("pixels:x", "pixels:28"),
+    ],
 )
 def test_an_unknown_encoder_lists_what_there_is(name, part):
     """A typo costs one line."""
     with pytest.raises(InputError, match=part):
         find_encoder(name)
+
+
+def test_every_name_has_a_factory():
+    """Short names of models, pixels and none; nothing is loaded by asking."""
+    assert ENCODERS.names()[:7] == ("clip", "vit", "resnet", "dinov2", "sentence", "pixels", "none")
+    assert all(callable(ENCODERS.get(name)) for name in ENCODERS.names())
 
 
 def test_text_and_images_are_not_mixed_up(sentence_folder, image_models, pictures, tmp_path):

@@ -45,7 +45,7 @@ def bench(
     import numpy as np
 
     from softspread.estimators.spreading import ProbabilisticLabelSpreading
-    from softspread.graph import knn_graph
+    from softspread.graph.builders import knn_graph
     from softspread.votes.votes import Votes
 
     X, votes = make_data(n_items, n_votes, n_classes, dimension, np.random.default_rng(run.seed))

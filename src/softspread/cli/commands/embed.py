@@ -28,13 +28,13 @@ class SpaceOptions:
     encoder: Annotated[
         str | None,
         option(
-            "clip (default), vit, resnet, dinov2, sentence, pixels, none, a Hugging Face name, a model "
-            "folder or a .onnx file. With --check several, joined by commas."
+            "{encoders}, a Hugging Face name, a model folder or a .onnx file; clip unless given. With "
+            "--check several, joined by commas."
         ),
     ] = None
     reduce: Annotated[
         str,
-        option("umap, pca, isomap, none; auto: umap up to 500,000 items, then pca. --check: several."),
+        option("{reducers}; auto: umap up to 500,000 items, then pca. With --check several."),
     ] = "auto"
     dim: Annotated[str, option("Dimensions of the space. With --check several: 5,20,50.")] = "20"
     normalize: Annotated[bool, option("Scale features to length 1 before reducing.", "--normalize")] = False
@@ -156,8 +156,7 @@ def _embed(
     if out is None:
         raise InputError("where should the embedding go? Add -o X.parquet.")
     dim, encoder, how = _dimension(space.dim), space.encoder, dict[str, Any]()
-    if space.reduce not in (*REDUCERS, "auto"):
-        raise InputError(f"--reduce must be one of {', '.join(REDUCERS)} or auto, got {space.reduce!r}.")
+    REDUCERS.check(space.reduce)
     names, template = read_classes(zero_shot[0]), zero_shot[1]
     if names is not None:
         prompts(names, template)  # wrong sentences are refused before hours of encoding

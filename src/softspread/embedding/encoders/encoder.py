@@ -48,6 +48,16 @@ class Encoder(Protocol):
         """What is worth recording: device, precision, versions."""
 
 
+class EncoderFactory(Protocol):
+    """What is registered: makes the encoder of a name."""
+
+    def __call__(self, name: str, *, device: str, half: bool | None, download: bool) -> Encoder:
+        """The encoder of ``name``, as the user wrote it: "pixels:28" comes whole.
+
+        ``device``, ``half`` and ``download`` are the user's; an encoder without a model ignores them.
+        """
+
+
 class ImageEncoder:
     """What encoders of images alone have in common: one batch at a time, Pillow resizes, no text."""
 

@@ -11,15 +11,9 @@ from pathlib import Path
 
 from softspread._common.digests import blocks, digest
 from softspread._common.extras import needs_extra
+from softspread.embedding.encoders.known_models import KNOWN
 from softspread.errors import InputError
 
-KNOWN = {
-    "clip": "openai/clip-vit-base-patch32",  # images and text, 512 features; the paper's
-    "vit": "google/vit-base-patch32-224-in21k",  # images, 768 features
-    "resnet": "microsoft/resnet-101",  # images, 2048 features
-    "dinov2": "facebook/dinov2-base",  # images, 768 features
-    "sentence": "sentence-transformers/all-MiniLM-L6-v2",  # text, 384 features
-}
 WEIGHTS = (
     "model.safetensors",
     "model.safetensors.index.json",
@@ -39,13 +33,7 @@ def find_model(name: str, download: bool) -> Path:
             raise InputError(f"{folder} has no config.json, so it is no folder of a Hugging Face model.")
         _check_weights(folder, name)
         return folder
-    repository = KNOWN.get(name, name)
-    if name not in KNOWN and (name.count("/") != 1 or name.startswith((".", "/", "~"))):
-        raise InputError(
-            f"encoder {name!r} is unknown: allowed are {', '.join(KNOWN)}, pixels, none, a Hugging Face name "
-            "(owner/model), a folder with config.json, or a file that ends in .onnx."
-        )
-    return _from_hub(repository, download)
+    return _from_hub(KNOWN.get(name, name), download)
 
 
 def _from_hub(repository: str, download: bool) -> Path:

@@ -38,6 +38,12 @@ USUAL_OUTPUTS = (
 _TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(uint8)": np.uint8}
 
 
+def onnx_encoder(name: str, **unused: Any) -> "OnnxEncoder":
+    """The encoder of a file that ends in .onnx."""
+    del unused
+    return OnnxEncoder(Path(name))
+
+
 class OnnxEncoder(ImageEncoder):
     """One graph, loaded."""
 

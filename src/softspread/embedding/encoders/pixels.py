@@ -1,5 +1,7 @@
 """The encoders that need no model: the image's own pixels, and features that exist already."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,17 +20,6 @@ class PixelsEncoder(ImageEncoder):
         self.name = self.fingerprint = f"pixels:{size}"
         self.preparation: Preparation | None = Preparation(size, size)
 
-    @classmethod
-    def named(cls, name: str) -> "PixelsEncoder":
-        """The encoder of "pixels", or "pixels:28" for another size than 32."""
-        digits = name.removeprefix("pixels").removeprefix(":") or str(PIXELS_SIZE)
-        if not digits.isdecimal() or not 1 <= int(digits) <= LARGEST_SIZE:
-            raise InputError(
-                f"encoder {name!r} is unknown; write 'pixels' or 'pixels:28' with a size from 1 to "
-                f"{LARGEST_SIZE}."
-            )
-        return cls(int(digits))
-
     def encode_images(self, pixels: Pixels) -> NDArray[np.float32]:
         """Channels last, 0 to 1, flat."""
         return pixels.transpose(0, 2, 3, 1).reshape(len(pixels), -1).astype(np.float32) / np.float32(255)
@@ -42,3 +33,20 @@ class NoEncoder(PixelsEncoder):
     def __init__(self) -> None:
         self.name = self.fingerprint = "none"
         self.preparation = None
+
+
+def pixels_encoder(name: str, **unused: Any) -> PixelsEncoder:
+    """The encoder of "pixels", or "pixels:28" for another size than 32."""
+    del unused
+    digits = name.removeprefix("pixels").removeprefix(":") or str(PIXELS_SIZE)
+    if not digits.isdecimal() or not 1 <= int(digits) <= LARGEST_SIZE:
+        raise InputError(
+            f"encoder {name!r} is unknown; write 'pixels' or 'pixels:28', of size 1 to {LARGEST_SIZE}."
+        )
+    return PixelsEncoder(int(digits))
+
+
+def no_encoder(name: str, **unused: Any) -> NoEncoder:
+    """The encoder of "none"."""
+    del name, unused
+    return NoEncoder()

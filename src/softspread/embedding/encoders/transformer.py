@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from softspread._common.extras import needs_extra
 from softspread._common.versions import version_of
 from softspread.embedding.encoders.encoder import MOST_AT_ONCE
-from softspread.embedding.encoders.model_files import fingerprint_files
+from softspread.embedding.encoders.model_files import find_model, fingerprint_files
 from softspread.embedding.preparation import BICUBIC, Pixels, Preparation, read_preparation
 from softspread.errors import InputError
 
@@ -45,6 +45,13 @@ TOKENIZERS = (
     ),
 )
 SMALLEST_NORM = 1e-12  # of a vector that is divided by its length
+
+
+def model_encoder(
+    name: str, *, device: str = "auto", half: bool | None = None, download: bool = False
+) -> "TransformerEncoder":
+    """The encoder of a short name, a Hugging Face name or a folder."""
+    return TransformerEncoder(name, find_model(name, download), device=device, half=half)
 
 
 class TransformerEncoder:

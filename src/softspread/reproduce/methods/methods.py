@@ -17,7 +17,8 @@ from softspread.errors import InputError
 from softspread.estimators.baselines import GaussianKernelRegression, KNeighborsVotes, VoteHistogram
 from softspread.estimators.priors import better_of, classifier_prior
 from softspread.estimators.spreading import ProbabilisticLabelSpreading
-from softspread.graph import Graph, knn_graph
+from softspread.graph.builders import knn_graph
+from softspread.graph.graph import Graph
 from softspread.reproduce.methods import competitors
 from softspread.tuning.tune import tune
 from softspread.votes.votes import Votes

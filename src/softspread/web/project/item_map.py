@@ -16,7 +16,7 @@ from softspread._common.archive import read_archive, write_archive
 from softspread._common.threads import Workers
 from softspread._common.types import AnyArray, IntArray
 from softspread.errors import StoreError
-from softspread.graph import knn_graph
+from softspread.graph.builders import knn_graph
 from softspread.graph.neighbors import nearest_items
 from softspread.report.layout import lay_out
 

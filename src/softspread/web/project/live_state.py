@@ -23,7 +23,7 @@ from softspread._common.threads import count_threads
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.diffusion.diffusion import Diffusion
 from softspread.errors import SoftspreadError, StoreError
-from softspread.graph import knn_graph
+from softspread.graph.builders import knn_graph
 from softspread.graph.graph import Graph
 from softspread.intervals.wilson import wilson
 from softspread.queries.choose import choose_items, choosing_state

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from softspread._common.types import AnyArray
 from softspread.errors import StoreError
-from softspread.graph import Graph, knn_graph
+from softspread.graph.builders import knn_graph
+from softspread.graph.graph import Graph
 
 logger = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ import pandas as pd
 from softspread._common.digests import digest_array
 from softspread._common.types import AnyArray, IntArray
 from softspread.errors import InputError, StoreError
-from softspread.graph import Graph
+from softspread.graph.graph import Graph
 from softspread.queries.registry import needs_features
 from softspread.spreading.explain import explain
 from softspread.web.log.clock import SteadyClock

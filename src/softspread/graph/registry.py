@@ -1,0 +1,17 @@
+"""The names of the neighbour searches, the default first; other packages add theirs by entry point."""
+
+from typing import TYPE_CHECKING
+
+from softspread._common.registry import Registry
+
+if TYPE_CHECKING:
+    from softspread.graph.neighbors import Search
+
+SEARCHES: "Registry[Search]" = Registry(
+    "index",
+    "softspread.neighbor_searches",
+    {
+        name: f"softspread.graph.neighbors:search_{name}"
+        for name in ("auto", "exact", "tree", "brute", "faiss", "pynndescent")
+    },
+)

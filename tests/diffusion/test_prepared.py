@@ -1,0 +1,36 @@
+"""Solvers by name, prepared when first needed."""
+
+import numpy as np
+import pytest
+
+from softspread import InputError
+from softspread._common.threads import Workers
+from softspread.diffusion import cg
+from softspread.diffusion.prepared import PreparedOnUse, prepare
+from voted_graph import four_clusters
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return four_clusters()
+
+
+def test_unknown_solver_is_refused_with_the_list(graph):
+    """The message names what there is."""
+    with Workers(1) as workers, pytest.raises(InputError, match="'dense', 'direct', 'cg', 'push', 'amg'"):
+        prepare("magic", graph, 0.5, workers)
+
+
+def test_a_solver_prepared_on_use_is_checked_at_once_and_prepared_once(graph, monkeypatch):
+    """A wrong name is refused before anything is solved; the factor is made by the first solve alone."""
+    workers = Workers(1)
+    with pytest.raises(InputError, match="magic"):
+        PreparedOnUse("magic", graph, 0.5, workers)
+    made = []
+    prepared = cg.ConjugateGradients.__init__
+    monkeypatch.setattr(cg.ConjugateGradients, "__init__", lambda *args: made.append(1) or prepared(*args))
+    solver = PreparedOnUse("cg", graph, 0.5, workers)
+    assert (solver.name, made) == ("cg", [])
+    B = np.ones((graph.n_items, 1))
+    np.testing.assert_array_equal(solver.solve(B, 1e-8).X, solver.solve(B, 1e-8).X)
+    assert made == [1]
