@@ -6,7 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from softspread.errors import InputError
-from softspread.io.embeddings import look_at_embeddings, read_embeddings, read_ids
+from softspread.io.embeddings import look_at_embeddings, read_embeddings
+from softspread.io.ids import read_ids
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
 IDS = ["a", "b", "c", "d"]

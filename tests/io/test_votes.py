@@ -11,7 +11,8 @@ import pytest
 
 from softspread.errors import InputError
 from softspread.io.matching import match_votes, read_classes
-from softspread.io.votes import VoteReading, read_votes
+from softspread.io.vote_file import VoteReading
+from softspread.io.votes import read_votes
 
 ROWS = [("a", "cat", "ann"), ("b", "dog", "bob"), ("a", "cat", "bob"), ("c", "dog", "ann")]
 PAIRS = sorted((item, label, who) for item, label, who in ROWS)
@@ -242,7 +243,7 @@ def refused(path, message, how=None):
         (
             "v.jsonl",
             '{"item": 1, "label": ["x"]}\n',
-            r"line 1: 'label' holds \['x'\]; one plain value per vote",
+            r"line 1: 'label' holds \['x'\]; one plain value per row",
         ),
         ("v.json", "{", "not JSON"),
         ("v.json", "[1, 2]", "must hold a list of objects"),
@@ -264,8 +265,8 @@ def test_other_encodings_are_refused(tmp_path):
 def test_words_that_are_no_options_are_refused(tmp_path):
     """Formats, columns and counts that do not exist."""
     path = write(tmp_path, "csv")
-    refused(path, "votes-format must be one of auto, long", VoteReading("tall"))
-    refused(path, "multi-choice must be one of refuse, split, skip", VoteReading(multi_choice="x"))
+    refused(path, "votes-format must be one of 'auto', 'long'", VoteReading("tall"))
+    refused(path, "multi-choice must be one of 'refuse', 'split', 'skip'", VoteReading(multi_choice="x"))
     refused(path, "has no column 'q'", VoteReading(item_column="q"))
     refused(path, "a Label Studio export is read from .json", VoteReading("labelstudio"))
     refused(

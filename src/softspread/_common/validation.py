@@ -165,7 +165,7 @@ def annotator_names(values: Any) -> AnyArray | None:
     if not named.any():
         return None
     out = np.full(len(array), None, dtype=object)
-    out[named] = _objects(names(array[named], "annotator").tolist())
+    out[named] = objects(names(array[named], "annotator").tolist())
     return out
 
 
@@ -193,12 +193,12 @@ def _flat(values: Any, what: str) -> AnyArray:
         if len(kinds) == 1 and kinds <= {str, bool, numbers.Number}:
             array = np.asarray(values) if kinds != {numbers.Number} else _numbers_or_objects(values)
         else:
-            array = _objects(values)
+            array = objects(values)
     else:
         array = values.copy()  # later changes of the caller's array must not change votes
     if array.ndim != 1:
         raise InputError(f"{what}s must be a flat list, got shape {array.shape}.")
-    return _objects(array.tolist()) if array.dtype.kind not in "biufUO" else array
+    return objects(array.tolist()) if array.dtype.kind not in "biufUO" else array
 
 
 def _plain_objects(array: AnyArray, what: str) -> AnyArray:
@@ -220,11 +220,12 @@ def _numbers_or_objects(values: Sequence[Any]) -> AnyArray:
     if array.dtype.kind == "f" and any(
         isinstance(v, numbers.Integral) and abs(int(v)) > WHOLE_FLOATS for v in values
     ):
-        return _objects(values)
+        return objects(values)
     return array
 
 
-def _objects(values: Sequence[Any]) -> AnyArray:
+def objects(values: Sequence[Any]) -> AnyArray:
+    """A flat array of Python objects, also where the values are tuples or lists."""
     array = np.empty(len(values), dtype=object)
     for position, value in enumerate(values):  # a slice assignment would unpack tuples
         array[position] = value
@@ -236,7 +237,7 @@ def distinct_sorted(values: AnyArray) -> AnyArray:
     try:
         return np.unique(values)
     except TypeError:
-        return _objects(sorted(set(values.tolist()), key=lambda value: (type(value).__name__, str(value))))
+        return objects(sorted(set(values.tolist()), key=lambda value: (type(value).__name__, str(value))))
 
 
 def class_names(classes: Any) -> AnyArray:

@@ -25,9 +25,12 @@ from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.graph.builders import knn_graph
 from softspread.graph.graph import Graph
 from softspread.io.embeddings import Embeddings, read_embeddings
+from softspread.io.ids import rows_of_ids
 from softspread.io.matching import MatchedVotes, match_votes, read_classes
 from softspread.io.soft_labels import read_soft_labels
-from softspread.io.votes import VoteFile, read_votes
+from softspread.io.tables import objects, shown
+from softspread.io.vote_file import VoteFile
+from softspread.io.votes import read_votes
 
 CACHE_VERSION = 1  # raise when the same inputs and options no longer give the same entry
 PRIOR_OF_VOTES = "votes"  # in place of a file, which would have an ending
@@ -59,20 +62,15 @@ class Items:
         """Whether steps take long enough for a progress bar."""
         return self.n_items >= MANY_ITEMS
 
-    def rows_of(self, names: Any) -> IntArray:
-        """Positions of named items."""
-        return validation.rows_of_items(validation.names(names, "item"), self.item_ids, self.n_items)
-
-    def find(self, text: str) -> Any:
-        """The id that a person typed."""
-        if self.item_ids is not None and self.item_ids.dtype.kind not in "iu":
-            return text
-        try:
-            return int(text)
-        except ValueError as error:
+    def rows_of(self, ids: Any) -> IntArray:
+        """Positions of items by their ids, which are compared as text; an unknown one is refused."""
+        rows = rows_of_ids(objects(ids), self.item_ids, self.n_items)
+        if (rows < 0).any():
             raise InputError(
-                f"items are numbers here, got {text!r}; take one from the output of spread."
-            ) from error
+                f"{shown(objects(ids)[rows < 0])} are not among the {self.n_items} item ids such as "
+                f"{shown(self.names[:2])}."
+            )
+        return rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,7 +15,7 @@ import typer
 from softspread.errors import InputError
 
 if TYPE_CHECKING:
-    from softspread.io.votes import VoteReading
+    from softspread.io.vote_file import VoteReading
 
 # What {name} in a help text stands for: names that other packages may extend, looked up when help is shown.
 CHOICES = {
@@ -68,7 +68,8 @@ class ItemOptions:
 
     def file(self) -> Path:
         """The file of embeddings; a missing option, file or ending is refused."""
-        from softspread.io.tables import EMBEDDING_ENDINGS, check_source
+        from softspread.io.embeddings import EMBEDDING_ENDINGS
+        from softspread.io.tables import check_source
 
         return check_source(needed(self.embeddings, "--embeddings"), EMBEDDING_ENDINGS, "embeddings")
 
@@ -129,13 +130,14 @@ class VoteOptions:
 
     def file(self) -> Path:
         """The file of votes; a missing option, file or ending is refused."""
-        from softspread.io.tables import VOTE_ENDINGS, check_source
+        from softspread.io.tables import check_source
+        from softspread.io.votes import VOTE_ENDINGS
 
         return check_source(needed(self.votes, "--votes"), VOTE_ENDINGS, "votes")
 
     def reading(self) -> "VoteReading":
         """How the file is read."""
-        from softspread.io.votes import VoteReading
+        from softspread.io.vote_file import VoteReading
 
         return VoteReading(
             self.votes_format, self.item_column, self.label_column, self.annotator_column, self.multi_choice

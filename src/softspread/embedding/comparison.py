@@ -15,11 +15,13 @@ import numpy as np
 import pandas as pd
 
 from softspread._common import validation
+from softspread._common.columns import ITEM_NAMES, LABEL_NAMES
 from softspread._common.types import AnyArray, FloatArray
 from softspread.embedding.embed import EncodedItems
-from softspread.embedding.items import TABLE_ENDINGS, read_table
 from softspread.embedding.result import Embedding
 from softspread.errors import InputError
+from softspread.io.ids import rows_of_ids
+from softspread.io.tables import TABLE_ENDINGS, read_table
 from softspread.tuning.candidates import DEFAULT_NEIGHBORS
 from softspread.tuning.tune import tune
 from softspread.votes.votes import Votes, has_vote
@@ -95,7 +97,7 @@ def known_classes(text: str, encoded: EncodedItems) -> AnyArray:
 
     Returns
     -------
-    classes : (m,) of the items that were read; None or NaN where a table does not name an item
+    classes : (m,) of the items that were read; None where a table does not name an item
     """
     if text == "folder":
         names = [str(item) for item in encoded.ids]
@@ -106,18 +108,19 @@ def known_classes(text: str, encoded: EncodedItems) -> AnyArray:
         return np.array([name.rsplit("/", 1)[0] for name in names], dtype=object)
     table = encoded.items.table
     if table is not None and text in table.columns:
-        return np.asarray(table[text].to_numpy()[encoded.kept])
+        return table.with_gaps(text)[encoded.kept]
     path = Path(text)
-    if path.suffix not in TABLE_ENDINGS or not path.is_file():
-        has = [] if table is None else list(table.columns)
-        raise InputError(f"--classes is 'folder', a column of the table {has} or a table file, got {text!r}.")
-    frame = read_table(path)
-    if not {"item", "label"} <= set(frame.columns):
-        raise InputError(f"{path} needs the columns item and label, it has {list(frame.columns)}.")
-    found = pd.Series(frame["label"].to_numpy(), index=frame["item"])
-    if found.index.has_duplicates:
-        raise InputError(f"{path} names a class twice for item {found.index[found.index.duplicated()][0]!r}.")
-    return np.asarray(found.reindex(encoded.ids).to_numpy())
+    if path.suffix.lower() not in TABLE_ENDINGS or not path.is_file():
+        has = "" if table is None else f" {table.listed()}"
+        raise InputError(f"--classes is 'folder', a column of the table{has} or a table file, got {text!r}.")
+    other = read_table(path, "known classes")
+    item, label = other.find(None, ITEM_NAMES), other.find(None, LABEL_NAMES)
+    if item is None or label is None:
+        raise InputError(f"{path} needs the columns item and label, it has {other.listed()}.")
+    rows = rows_of_ids(encoded.ids, other.ids(item), other.n_rows)
+    found = other.with_gaps(label)[rows]
+    found[rows < 0] = None
+    return found
 
 
 def _aligned(spaces: Mapping[str, Any], item_ids: Any) -> tuple[dict[str, AnyArray], AnyArray | None]:

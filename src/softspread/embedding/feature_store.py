@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from softspread._common.archive import read_archive, write_archive
 from softspread._common.digests import digest
 from softspread._common.types import AnyArray, IntArray
-from softspread.embedding.items import Items, stamp_bytes
+from softspread.embedding.contents import stamp_bytes
+from softspread.embedding.items import Items
 from softspread.errors import SoftspreadWarning, StoreError
 
 FORMAT_VERSION = 1

@@ -15,7 +15,8 @@ import numpy as np
 
 from softspread._common.digests import DIGEST_BYTES
 from softspread._common.types import AnyArray, BoolArray, IntArray
-from softspread.embedding.items import Content, Items, content_digest, stamp_bytes
+from softspread.embedding.contents import Content, content_digest, stamp_bytes
+from softspread.embedding.items import Items
 from softspread.embedding.preparation import Pixels, Preparation, Resizer, UnreadableImage, prepare
 
 Outcome = TypeVar("Outcome")

@@ -4,7 +4,6 @@ X.parquet: item, x (list of float32), how it was made in the schema's metadata
 X.parquet.reducer.npz: the arrays of the fitted reducer, beside it
 """
 
-import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,18 +14,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from softspread._common import validation
 from softspread._common.archive import read_archive, write_archive
-from softspread._common.atomic import replaced_file
 from softspread._common.digests import digest_array
 from softspread._common.types import AnyArray
 from softspread.embedding.loader import Skipped
 from softspread.embedding.reducers.by_name import reducer_from
 from softspread.embedding.reducers.reducer import Reducer
 from softspread.errors import InputError, StoreError
+from softspread.io.embeddings import embeddings_of
+from softspread.io.tables import arrow_names, read_table, single_precision, write_parquet
 
 FORMAT_VERSION = 1
-METADATA_KEY = b"softspread"
 REDUCER_ENDING = ".reducer.npz"
 
 
@@ -69,7 +67,11 @@ class Embedding:
         """Write ``path`` (Parquet) and, beside it, the fitted reducer; each file appears whole or not at
         all.
         """
+        import pyarrow as pa
+
         target = Path(path)
+        if self.item_ids.dtype == object and not all(isinstance(item, str) for item in self.item_ids):
+            raise InputError("ids of mixed types cannot be saved; use strings or numbers.")
         if target.suffix != ".parquet":
             raise InputError(f"an embedding is saved as .parquet, got {target.name!r}.")
         beside = Path(f"{target}{REDUCER_ENDING}")
@@ -77,9 +79,10 @@ class Embedding:
         if self.reducer is not None:
             header = {"name": self.reducer.name, "facts": self.reducer.facts(), "embedding": mark}
             write_archive(beside, "reducer", FORMAT_VERSION, header, self.reducer.arrays())
-        write_vectors(
-            target, self.item_ids, self.X, {"version": FORMAT_VERSION, "embedding": mark, **self.how}
-        )
+        flat = single_precision(self.X.ravel())
+        vectors = pa.FixedSizeListArray.from_arrays(flat, self.X.shape[1])
+        table = pa.table({"item": arrow_names(self.item_ids), "x": vectors})
+        write_parquet(target, table, {"version": FORMAT_VERSION, "embedding": mark, **self.how})
         if self.reducer is None:
             with suppress(OSError):  # of an embedding that stood here before
                 beside.unlink()
@@ -88,7 +91,16 @@ class Embedding:
     def load(cls, path: str | Path) -> "Embedding":
         """Read what :meth:`save` wrote."""
         target = Path(path)
-        item_ids, X, how = read_vectors(target)
+        if not target.is_file():
+            raise StoreError(f"no file at {target}.")
+        try:
+            table = read_table(target, "an embedding", (".parquet",))
+            found = embeddings_of(table, "item", "x")
+        except InputError as error:
+            raise StoreError(
+                f"cannot read {target} as an embedding with the columns item and x ({error})."
+            ) from error
+        how = table.metadata
         if not how:
             raise StoreError(f"{target} was not written by softspread embed; use it as X itself.")
         if how.get("version", 0) > FORMAT_VERSION:
@@ -100,56 +112,5 @@ class Embedding:
             if header.get("embedding") != how.get("embedding"):
                 raise StoreError(f"{beside} belongs to another embedding than {target.name}; embed again.")
             reducer = reducer_from(header["name"], header["facts"], arrays)
-        return cls(item_ids, X, {k: v for k, v in how.items() if k not in ("version", "embedding")}, reducer)
-
-
-def write_vectors(path: Path, item_ids: AnyArray, X: NDArray[np.float32], how: Mapping[str, Any]) -> None:
-    """Parquet with the columns item and x, and ``how`` in the metadata of its schema."""
-    import pyarrow as pa
-
-    flat = pa.array(np.ascontiguousarray(X, dtype=np.float32).ravel())
-    vectors = pa.FixedSizeListArray.from_arrays(flat, X.shape[1])
-    write_parquet(path, {"item": item_ids, "x": vectors}, how)
-
-
-def write_parquet(path: Path, columns: Mapping[str, Any], how: Mapping[str, Any]) -> None:
-    """A Parquet file that appears whole or not at all."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        arrays = {
-            name: pa.array(values.tolist())
-            if isinstance(values, np.ndarray) and values.dtype == object
-            else values
-            for name, values in columns.items()
-        }
-        table = pa.table(arrays)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise InputError(f"ids of mixed types cannot be saved ({error}); use strings or numbers.") from error
-    table = table.replace_schema_metadata({METADATA_KEY: json.dumps(how, default=str).encode()})
-    with replaced_file(path) as temporary:
-        pq.write_table(table, temporary)
-
-
-def read_vectors(path: Path) -> tuple[AnyArray, NDArray[np.float32], dict[str, Any]]:
-    """Ids, vectors and metadata of such a file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    if not path.is_file():
-        raise StoreError(f"no file at {path}.")
-    try:
-        table = pq.read_table(path)
-        how = json.loads((table.schema.metadata or {}).get(METADATA_KEY, b"{}"))
-        ids = validation.names(table["item"].to_pandas(), "item id")
-        column = table["x"].combine_chunks()
-        width = column.type.list_size
-        X = np.asarray(column.flatten().to_numpy(zero_copy_only=False), dtype=np.float32).reshape(
-            len(ids), width
-        )
-    except (OSError, ValueError, KeyError, AttributeError, pa.ArrowException) as error:
-        raise StoreError(
-            f"cannot read {path} as an embedding with the columns item and x ({error})."
-        ) from error
-    return ids, X, how
+        about = {name: fact for name, fact in how.items() if name not in ("version", "embedding")}
+        return cls(np.asarray(found.item_ids), found.X, about, reducer)

@@ -6,7 +6,7 @@
 The paper's zero-shot baseline, and by ``prior=`` pseudo-votes for the estimator.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from softspread._common.types import AnyArray, FloatArray
 from softspread.embedding.embed import BATCH_SIZE, EncodedItems, EncodingOptions, encode, unit_length
 from softspread.embedding.encoders.encoder import Encoder
 from softspread.errors import InputError
+from softspread.io.tables import arrow_names, write_parquet
 
 PLACE = "{class}"
 TEMPLATES = {
@@ -40,6 +41,14 @@ class ZeroShot:
         """Columns item, p_<class>..."""
         columns = {f"p_{name}": self.p[:, place] for place, name in enumerate(self.classes)}
         return pd.DataFrame({"item": self.item_ids, **columns})
+
+    def save(self, path: Path, about: Mapping[str, Any]) -> None:
+        """Write the table as Parquet, with facts of its making inside."""
+        import pyarrow as pa
+
+        names = [f"p_{name}" for name in self.classes]
+        arrays = [arrow_names(self.item_ids), *map(pa.array, self.p.T)]
+        write_parquet(path, pa.table(arrays, names=["item", *names]), about)
 
 
 def zero_shot(

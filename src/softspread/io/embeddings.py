@@ -1,43 +1,26 @@
 """Embeddings from a file: an array of numbers and, where the file has them, the items' ids.
 
-.npy (n, d)   .npz arrays by name   .parquet a vector column, or one column a dimension   ->  X (n, d), ids
-(n,)
+.npy (n, d)   .npz arrays by name   a table: one vector column, or one column per dimension  ->  X, ids
 """
 
 import fnmatch
-import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from softspread._common import validation
+from softspread._common.columns import ID_NAMES, INDEX_NAMES, VECTOR_NAMES, first_of
 from softspread._common.types import AnyArray
 from softspread.errors import InputError
-from softspread.io.tables import (
-    EMBEDDING_ENDINGS,
-    SHOWN,
-    check_source,
-    numbers_if_whole,
-    objects,
-    read_delimited,
-    read_json_lines,
-    shown,
-)
+from softspread.io.arrays import read_array, read_arrays
+from softspread.io.ids import read_ids
+from softspread.io.tables import SHOWN, ParquetColumns, Table, check_source, read_table, shown
 
-ID_ENDINGS = (".txt", ".csv", ".tsv", ".npy", ".npz", ".parquet", ".jsonl")
-ARRAY_NAMES = ("embeddings", "embedding", "features", "X", "x", "vectors")
-_CLEAR_NAMES = ("item", "item_id", "id", "ids", "item_ids", "items", "task")
-ID_NAMES = (
-    *_CLEAR_NAMES,
-    "path",
-    "file",
-    "filename",
-    "file_name",
-    "image",
-)  # less clear, so only where none of the others is there
+EMBEDDING_ENDINGS = (".npy", ".npz", ".parquet")
+NAME_THEM = "name the columns by --vector-column (embed: --column), such as 'emb_*'"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +34,7 @@ class Embeddings:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingShape:
-    """What can be told without reading the numbers."""
+    """What is known without reading the numbers."""
 
     n_items: int
     n_dimensions: int
@@ -70,10 +53,9 @@ def read_embeddings(
 
     Parameters
     ----------
-    id_column : array or column with the ids; None looks for item, item_id, id, path, ...
-    vector_column : array or column with the vectors, or a pattern such as ``emb_*`` for one column a
-    dimension
-    ids : another file with the ids, one per item in the same order, see :func:`read_ids`
+    id_column : array or column with the ids; None looks for item, task, id, path, ...
+    vector_column : array or column with the vectors, or a pattern such as ``emb_*`` for one column each
+    ids : another file with the ids, one per item in the same order, see :func:`~softspread.io.ids.read_ids`
 
     Examples
     --------
@@ -85,237 +67,164 @@ def read_embeddings(
     ((2, 2), ['a', 'b'])
     """
     source = check_source(path, EMBEDDING_ENDINGS, "embeddings")
-    reader = {".npy": _from_npy, ".npz": _from_npz, ".parquet": _from_parquet}[source.suffix.lower()]
-    found = reader(source, id_column, vector_column)
-    X = _checked_numbers(source, found.X)
-    item_ids = found.item_ids if ids is None else read_ids(ids)
-    where = source if ids is None else ids
-    if item_ids is not None:
-        if len(item_ids) != len(X):
-            raise InputError(
-                f"{where} names {len(item_ids):,} items, but {source} holds {len(X):,}; they must agree, row "
-                "by row."
-            )
-        twice = validation.lookup(item_ids).duplicated()
-        if twice.any():
-            raise InputError(
-                f"{where}: {int(twice.sum()):,} ids appear more than once: {shown(item_ids[twice])}. "
-                "Each item needs an id of its own; remove the copies."
-            )
-    _check_finite(source, X, item_ids)
-    validation.not_too_large(X)
-    return Embeddings(X, item_ids, found.source)
+    ending = source.suffix.lower()
+    if ending in (".npy", ".npz"):
+        found = (_from_npy if ending == ".npy" else _from_npz)(source, id_column, vector_column)
+    else:
+        found = _from_table(read_table(source), id_column, vector_column)
+    if ids is None:
+        return _checked(source, found, source)
+    return _checked(source, replace(found, item_ids=read_ids(ids)), ids)
+
+
+def embeddings_of(
+    table: Table, id_column: str | None = None, vector_column: str | None = None, *, skip_text: bool = False
+) -> Embeddings:
+    """The vectors and ids of a table; ``skip_text`` leaves out columns that hold no numbers."""
+    return _checked(table.source, _from_table(table, id_column, vector_column, skip_text), table.source)
 
 
 def look_at_embeddings(path: str | Path, vector_column: str | None = None) -> EmbeddingShape:
     """Shape and precision from the file's header, without reading the numbers where the format allows it."""
     source = check_source(path, EMBEDDING_ENDINGS, "embeddings")
     ending = source.suffix.lower()
+    if ending not in (".npy", ".npz"):
+        return _look_at(_choose(read_table(source), None, vector_column))
     if ending == ".npy":
-        array = _mapped(source)
-        _check_shape(source, array)
-        return EmbeddingShape(len(array), array.shape[1], _itemsize(array.dtype), False)
-    if ending == ".parquet":
-        return _look_at_parquet(source, vector_column)
-    found = _from_npz(source, None, vector_column)
-    return EmbeddingShape(
-        len(found.X), found.X.shape[1], _itemsize(found.X.dtype), found.item_ids is not None
-    )
-
-
-def read_ids(path: str | Path) -> AnyArray:
-    """Ids from a file: one a line (.txt), an array, or the id column of a table; whole numbers become
-    numbers.
-    """
-    source = check_source(path, ID_ENDINGS, "ids")
-    ending = source.suffix.lower()
-    if ending == ".txt":
-        try:
-            lines = source.read_text(encoding="utf-8-sig").splitlines()
-        except UnicodeDecodeError as error:
-            raise InputError(f"{source} is not UTF-8 text (byte {error.start}); save it as UTF-8.") from error
-        values: Any = numbers_if_whole(objects([line.strip() for line in lines]))
-    elif ending in (".csv", ".tsv"):
-        table = read_delimited(source)
-        values = numbers_if_whole(objects(table.columns[_id_name(source, list(table.columns))]))
-    elif ending == ".jsonl":
-        table = read_json_lines(source)
-        values = table.columns[_id_name(source, list(table.columns))]
-    elif ending == ".parquet":
-        schema = _parquet_schema(source)
-        values = _parquet_columns(source, [_id_name(source, schema.names)])[0]
+        found = Embeddings(read_array(source, mapped=True), None, "")
     else:
-        arrays = {"ids": _mapped(source)} if ending == ".npy" else _npz_arrays(source)
-        values = arrays[_id_name(source, list(arrays))]
-    return validation.names(values, f"{source}: id")
-
-
-def _id_name(source: Path, names: Sequence[str]) -> str:
-    found = next((name for name in ID_NAMES if name in names), names[0] if len(names) == 1 else None)
-    if found is None:
-        raise InputError(
-            f"{source} has no column of ids; call it item or id. It has {', '.join(names[:10])}."
-        )
-    return found
+        found = _from_npz(source, None, vector_column)
+    _check_shape(source, found.X)
+    n, d = found.X.shape
+    return EmbeddingShape(n, d, _itemsize(found.X.dtype), found.item_ids is not None)
 
 
 # ------------------------------------------------------------------------------------------------------ numpy
 def _from_npy(source: Path, id_column: str | None, vector_column: str | None) -> Embeddings:
     if id_column is not None or vector_column is not None:
         raise InputError(f"{source} holds one array without names; give the ids in a file of their own.")
-    return Embeddings(np.array(_mapped(source)), None, "one array")
-
-
-def _mapped(source: Path) -> AnyArray:
-    try:
-        return np.asarray(np.load(source, mmap_mode="r", allow_pickle=False))
-    except (ValueError, OSError, EOFError) as error:
-        if "Object arrays" in str(error) or "Python objects" in str(error):
-            raise InputError(
-                f"{source} holds Python objects, not numbers; save it from an array of floats."
-            ) from error
-        raise InputError(f"{source} is damaged or no .npy file ({str(error)[:100]}).") from error
-
-
-def _npz_arrays(source: Path) -> dict[str, AnyArray]:
-    try:
-        with np.load(source, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, KeyError) as error:
-        if "Object arrays" in str(error):
-            raise InputError(
-                f"{source} holds Python objects; save ids as text (numpy's 'U' type) and vectors as floats."
-            ) from error
-        raise InputError(f"{source} is damaged or no .npz file ({str(error)[:100]}).") from error
+    return Embeddings(read_array(source), None, "one array")
 
 
 def _from_npz(source: Path, id_column: str | None, vector_column: str | None) -> Embeddings:
-    arrays = _npz_arrays(source)
+    arrays = read_arrays(source)
     tables = [name for name, array in arrays.items() if array.ndim == 2]
-    vector = vector_column or next((name for name in ARRAY_NAMES if name in tables), None)
-    if vector is None and len(tables) == 1:
-        vector = tables[0]
+    vector = vector_column or first_of(VECTOR_NAMES, tables) or (tables[0] if len(tables) == 1 else None)
     if vector is None or vector not in arrays:
         raise InputError(
             f"{source} holds the arrays {', '.join(arrays)}; name the one with the vectors by "
             "--vector-column."
         )
-    named = id_column or next((name for name in ID_NAMES if name in arrays and name != vector), None)
+    named = id_column or first_of(ID_NAMES, set(arrays) - {vector})
     if named is not None and named not in arrays:
         raise InputError(f"{source} has no array {named!r}; it holds {', '.join(arrays)}.")
     item_ids = None if named is None else validation.names(arrays[named], f"{source}: id")
     return Embeddings(arrays[vector], item_ids, f"array {vector!r}" + (f", ids {named!r}" if named else ""))
 
 
-# ---------------------------------------------------------------------------------------------------- parquet
-def _parquet_schema(source: Path) -> Any:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return pq.read_schema(source)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{source} is not a readable Parquet file ({str(error)[:150]}).") from error
-
-
-def _parquet_columns(source: Path, names: list[str]) -> list[Any]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.read_table(source, columns=names)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{source} is not a readable Parquet file ({str(error)[:150]}).") from error
-    return [_ids_of(table.column(name)) for name in names]
-
-
-def _ids_of(column: Any) -> Any:
-    import pyarrow.types as kinds
-
-    if column.null_count == 0 and kinds.is_integer(column.type):
-        return column.to_numpy()
-    return objects(column.to_pylist())
-
-
-@dataclass(frozen=True, slots=True)
+# ----------------------------------------------------------------------------------------------------- tables
+@dataclass(frozen=True, slots=True, eq=False)
 class _Choice:
+    """A table, and which of its columns are ids and vectors."""
+
+    table: Table
+    arrow: Any  # schema and columns: a ParquetColumns or an Arrow table
     id_name: str | None
     vectors: list[str]
-    is_list: bool
+
+    def kind(self, name: str) -> Any:
+        """Arrow's type of a column."""
+        return self.arrow.schema.field(name).type
+
+    @property
+    def is_list(self) -> bool:
+        """One column of vectors, rather than one column per dimension."""
+        return len(self.vectors) == 1 and _is_list(self.kind(self.vectors[0]))
 
 
-def _choose_columns(source: Path, schema: Any, id_column: str | None, vector_column: str | None) -> _Choice:
+def _from_table(
+    table: Table, id_column: str | None, vector_column: str | None, skip_text: bool = False
+) -> Embeddings:
+    chosen = _choose(table, id_column, vector_column, skip_text)
+    first, last = chosen.vectors[0], chosen.vectors[-1]
+    found = chosen.arrow.select(chosen.vectors)
+    if chosen.is_list:
+        X, words = _stacked_lists(table.source, first, found.column(0)), f"vector column {first!r}"
+    else:
+        X = np.column_stack([column.to_numpy() for column in found.columns])
+        words = f"{len(chosen.vectors)} columns, {first!r} to {last!r}"
+    if chosen.id_name is None:
+        return Embeddings(X, None, words)
+    return Embeddings(X, table.ids(chosen.id_name), f"{words}, ids {chosen.id_name!r}")
+
+
+def _choose(
+    table: Table, id_column: str | None, vector_column: str | None, skip_text: bool = False
+) -> _Choice:
+    id_name = table.find(id_column, ID_NAMES)
+    arrow = _arrow(table)
+    kinds = {name: arrow.schema.field(name).type for name in table.columns}
+    others = [name for name in kinds if name != id_name and name not in INDEX_NAMES]
+    if vector_column is not None:
+        vectors = [name for name in kinds if fnmatch.fnmatchcase(name, vector_column) and name != id_column]
+        if not vectors:
+            raise InputError(f"{table.source} has no column {vector_column!r}; it has {table.listed()}.")
+    else:
+        lists = [name for name in others if _is_list(kinds[name])]
+        vectors = lists if len(lists) == 1 else [name for name in VECTOR_NAMES if name in lists][:1]
+        if lists and not vectors:
+            raise InputError(f"{table.source} has several vector columns ({', '.join(lists)}); {NAME_THEM}.")
+        vectors = vectors or [name for name in others if _is_number(kinds[name]) or not skip_text]
+    chosen = _Choice(table, arrow, None if id_name in vectors else id_name, vectors)
+    wrong = [] if chosen.is_list else [name for name in vectors if not _is_number(kinds[name])]
+    if wrong:
+        raise InputError(
+            f"{table.source}: embeddings must be numbers, but {shown(wrong)} "
+            f"{'is' if len(wrong) < 2 else 'are'} "
+            f"not; {NAME_THEM}, and the ids by --id-column."
+        )
+    if not vectors:
+        raise InputError(
+            f"{table.source} has no column of numbers; embeddings need a vector column or one per dimension."
+        )
+    return chosen
+
+
+def _is_list(kind: Any) -> bool:
     import pyarrow.types as kinds
 
-    names = list(schema.names)
-    if id_column is not None and id_column not in names:
-        raise InputError(f"{source} has no column {id_column!r}; it has {', '.join(names[:10])}.")
-    id_name = id_column or next((name for name in ID_NAMES if name in names), None)
-
-    def is_list(name: str) -> bool:
-        kind = schema.field(name).type
-        return bool(kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind))
-
-    if vector_column is not None:
-        vectors = [name for name in names if fnmatch.fnmatchcase(name, vector_column) and name != id_column]
-        if not vectors:
-            raise InputError(f"{source} has no column {vector_column!r}; it has {', '.join(names[:10])}.")
-    else:
-        lists = [name for name in names if is_list(name) and name != id_name]
-        named = next((name for name in ARRAY_NAMES if name in lists), lists[0] if len(lists) == 1 else None)
-        if lists and named is None:
-            raise InputError(
-                f"{source} has several vector columns ({', '.join(lists)}); choose by --vector-column."
-            )
-        vectors = (
-            [named]
-            if named
-            else [name for name in names if name != id_name and not name.startswith("__index")]
-        )
-    if id_name in vectors:
-        id_name = None
-    if len(vectors) == 1 and is_list(vectors[0]):
-        return _Choice(id_name, vectors, True)
-    wrong = [
-        name
-        for name in vectors
-        if not (kinds.is_floating(schema.field(name).type) or kinds.is_integer(schema.field(name).type))
-    ]
-    if wrong or not vectors:
-        raise InputError(
-            f"{source}: embeddings must be numbers, but {shown(wrong) if wrong else 'no column'} "
-            f"{'is' if len(wrong) < 2 else 'are'} not. Name the columns by --vector-column, such as 'emb_*', "
-            "and the ids by --id-column."
-            if wrong
-            else f"{source} has no column of numbers; embeddings need a vector column or one per dimension."
-        )
-    return _Choice(id_name, vectors, False)
+    return bool(kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind))
 
 
-def _from_parquet(source: Path, id_column: str | None, vector_column: str | None) -> Embeddings:
+def _is_number(kind: Any) -> bool:
+    import pyarrow.types as kinds
+
+    return bool(kinds.is_floating(kind) or kinds.is_integer(kind))
+
+
+def _arrow(table: Table) -> Any:
+    """A table's columns in Arrow's types; text that holds nothing but numbers becomes numbers."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    choice = _choose_columns(source, _parquet_schema(source), id_column, vector_column)
-    wanted = choice.vectors + ([choice.id_name] if choice.id_name else [])
+    if isinstance(table.columns, ParquetColumns):
+        return table.columns
+    arrays = {name: _arrow_column(values, table.is_text) for name, values in table.columns.items()}
+    return pa.table(arrays)
+
+
+def _arrow_column(values: Sequence[Any], is_text: bool) -> Any:
+    import pandas as pd
+    import pyarrow as pa
+
     try:
-        table = pq.read_table(source, columns=wanted)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{source} is not a readable Parquet file ({str(error)[:150]}).") from error
-    if choice.is_list:
-        X = _stacked_lists(source, choice.vectors[0], table.column(choice.vectors[0]))
-        source_text = f"vector column {choice.vectors[0]!r}"
-    else:
-        X = np.column_stack([table.column(name).to_numpy(zero_copy_only=False) for name in choice.vectors])
-        source_text = f"{len(choice.vectors)} columns, {choice.vectors[0]!r} to {choice.vectors[-1]!r}"
-    item_ids = None
-    if choice.id_name:
-        item_ids = validation.names(_ids_of(table.column(choice.id_name)), f"{source}: {choice.id_name}")
-        source_text += f", ids {choice.id_name!r}"
-    return Embeddings(X, item_ids, source_text)
+        if is_text:
+            return pa.array(pd.to_numeric(pd.Series(values, dtype=object).replace("", np.nan)).to_numpy())
+        return pa.array(values, from_pandas=True)
+    except (ValueError, TypeError, pa.ArrowException):
+        return pa.array([str(value) for value in values])  # no numbers
 
 
-def _stacked_lists(source: Path, name: str, column: Any) -> AnyArray:
+def _stacked_lists(source: str | Path, name: str, column: Any) -> AnyArray:
     import pyarrow.compute as pc
 
     lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
@@ -326,8 +235,7 @@ def _stacked_lists(source: Path, name: str, column: Any) -> AnyArray:
         row = int(odd[0]) if len(odd) else 0
         raise InputError(
             f"{source}, row {row}: the vector in {name!r} has {lengths[row]} numbers, that of row 0 has "
-            f"{lengths[0]}; "
-            "all must have the same, and at least one."
+            f"{lengths[0]}; all must have the same, and at least one."
         )
     flat = pc.list_flatten(column).to_numpy(zero_copy_only=False)
     if flat.dtype.kind not in "iuf":
@@ -337,31 +245,45 @@ def _stacked_lists(source: Path, name: str, column: Any) -> AnyArray:
     return np.asarray(flat.reshape(len(lengths), -1))
 
 
-def _look_at_parquet(source: Path, vector_column: str | None) -> EmbeddingShape:
-    import pyarrow.parquet as pq
+def _look_at(chosen: _Choice) -> EmbeddingShape:
+    import pyarrow.types as kinds
 
-    schema = _parquet_schema(source)
-    choice = _choose_columns(source, schema, None, vector_column)
-    with pq.ParquetFile(source) as file:
-        n = file.metadata.num_rows
-        d = len(choice.vectors)
-        if choice.is_list:
-            first = next(file.iter_batches(batch_size=1, columns=choice.vectors), None)
-            d = 0 if first is None or first.num_rows == 0 else len(first.column(0)[0])
-    kind = schema.field(choice.vectors[0]).type
-    width = (kind.value_type if choice.is_list else kind).bit_width // 8
-    return EmbeddingShape(n, d, 4 if width <= 4 else 8, choice.id_name is not None)
+    table, name = chosen.table, chosen.vectors[0]
+    kind, d = chosen.kind(name), len(chosen.vectors)
+    if chosen.is_list:
+        columns = table.columns
+        first = columns.first(name) if isinstance(columns, ParquetColumns) else columns[name][0]
+        kind, d = kind.value_type, len(first or ())
+    is_single = kinds.is_floating(kind) and kind.bit_width <= 32
+    return EmbeddingShape(table.n_rows, d, 4 if is_single else 8, chosen.id_name is not None)
 
 
 # ----------------------------------------------------------------------------------------------------- checks
-def _checked_numbers(source: Path, X: AnyArray) -> AnyArray:
-    if X.dtype.kind not in "iuf":
-        raise InputError(f"{source}: embeddings must be numbers, got {_kind_in_words(X.dtype)}.")
-    _check_shape(source, X)
-    return np.ascontiguousarray(X, dtype=np.float32 if _itemsize(X.dtype) == 4 else np.float64)
+def _checked(source: str | Path, found: Embeddings, ids_from: str | Path) -> Embeddings:
+    """Finite numbers in single or double precision, and as many distinct ids."""
+    if found.X.dtype.kind not in "iuf":
+        raise InputError(f"{source}: embeddings must be numbers, got {_kind_in_words(found.X.dtype)}.")
+    _check_shape(source, found.X)
+    X = np.ascontiguousarray(found.X, dtype=np.float32 if _itemsize(found.X.dtype) == 4 else np.float64)
+    ids = found.item_ids
+    if ids is not None:
+        if len(ids) != len(X):
+            raise InputError(
+                f"{ids_from} names {len(ids):,} items, but {source} holds {len(X):,}; they must agree, row "
+                "by row."
+            )
+        twice = validation.lookup(ids).duplicated()
+        if twice.any():
+            raise InputError(
+                f"{ids_from}: {int(twice.sum()):,} ids appear more than once: {shown(ids[twice])}. "
+                "Each item needs an id of its own; remove the copies."
+            )
+    _check_finite(source, X, ids)
+    validation.not_too_large(X)
+    return replace(found, X=X)
 
 
-def _check_shape(source: Path, X: AnyArray) -> None:
+def _check_shape(source: str | Path, X: AnyArray) -> None:
     if X.ndim != 2 or 0 in X.shape:
         raise InputError(
             f"{source}: embeddings must be a table, items by dimensions, with at least one of each; "
@@ -384,7 +306,7 @@ def _kind_in_words(dtype: "np.dtype[Any]") -> str:
     }.get(dtype.kind, str(dtype))
 
 
-def _check_finite(source: Path, X: AnyArray, item_ids: AnyArray | None) -> None:
+def _check_finite(source: str | Path, X: AnyArray, item_ids: AnyArray | None) -> None:
     # a sum is finite only if all its terms are, and reads X once without a mask of its size
     with np.errstate(over="ignore"):
         total = X.sum(dtype=np.float64)
@@ -397,6 +319,5 @@ def _check_finite(source: Path, X: AnyArray, item_ids: AnyArray | None) -> None:
     names = "" if item_ids is None else f" (ids {shown(item_ids[bad])})"
     raise InputError(
         f"{source}: {len(bad):,} of {len(X):,} rows hold NaN or infinite numbers: rows {rows}{names}, "
-        "counted from 0. "
-        "Embed these items again or leave them out."
+        "counted from 0. Embed these items again or leave them out."
     )

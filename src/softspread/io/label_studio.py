@@ -1,25 +1,41 @@
-"""Label Studio's JSON export as votes.
+"""Label Studio: its JSON export as votes, and soft labels as tasks with predictions.
 
-task {id, data {...}, annotations [{completed_by, was_cancelled, result [{type: choices, value {choices:
-[...]}}]}]}
+task {id, data {...}, annotations [{completed_by, was_cancelled, result [{type, value {choices}}]}]}
 """
 
+import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from softspread._common.columns import ITEM_NAMES, first_of
 from softspread.errors import InputError
 from softspread.io.tables import objects
-from softspread.io.votes import VoteFile, VoteReading
+from softspread.io.vote_file import VoteFile, VoteReading
+from softspread.spreading.evidence import SoftLabels
 
-ITEM_FIELDS = (
-    "item",
-    "item_id",
-    "id",
-)  # of a task's data, in this order; then its only field, then the task's number
+SHORTEST_JSON = (",", ":")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelStudioNames:
+    """How the tasks call things; they must agree with the project's labelling setup."""
+
+    item_field: str = "item"  # of a task's data
+    from_name: str = "label"  # the name of the Choices tag
+    to_name: str = "item"  # the name of the tag that shows the item
+
+
+def is_export(content: Any) -> bool:
+    """Whether a JSON file looks like an export: its first task has annotations."""
+    tasks = content if isinstance(content, list) else [content]
+    return (
+        bool(tasks) and isinstance(tasks[0], dict) and not {"annotations", "completions"}.isdisjoint(tasks[0])
+    )
 
 
 def read_export(path: Path, content: Any, how: VoteReading) -> VoteFile:
@@ -55,7 +71,6 @@ def read_export(path: Path, content: Any, how: VoteReading) -> VoteFile:
         named,
         np.array(weights, dtype=np.float64) if any(weight != 1.0 for weight in weights) else None,
         objects(times) if any(time is not None for time in times) else None,
-        True,
         notes=dict(left_out),
     )
 
@@ -71,9 +86,7 @@ def _item_of(path: Path, number: int, task: Mapping[str, Any], asked: str | None
             )
         value = data[asked]
     else:
-        named = next((name for name in ITEM_FIELDS if name in data), None)
-        if named is None and len(data) == 1:
-            named = next(iter(data))
+        named = first_of(ITEM_NAMES, data) or (next(iter(data)) if len(data) == 1 else None)
         value = data[named] if named is not None else task.get("id")
     if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
         raise InputError(
@@ -131,3 +144,36 @@ def _votes_of(
         by = by.get("email") or by.get("id")
     who = None if by is None else str(by)
     return [(item, str(choice), who, 1.0 / len(choices), annotation.get("created_at")) for choice in choices]
+
+
+def write_tasks(path: Path, labels: SoftLabels, names: LabelStudioNames) -> None:
+    """Write a list of tasks with one prediction each, as Label Studio imports them."""
+    version = str(labels.metadata.get("versions", {}).get("softspread", ""))
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.write("[\n")
+        for number, task in enumerate(_tasks(labels, names, f"softspread {version}".strip())):
+            file.write(
+                (",\n" if number else "") + json.dumps(task, ensure_ascii=False, separators=SHORTEST_JSON)
+            )
+        file.write("\n]\n")
+
+
+def _tasks(labels: SoftLabels, names: LabelStudioNames, version: str) -> Iterator[dict[str, Any]]:
+    classes = [str(label) for label in labels.classes.tolist()]
+    best = labels.p.argmax(axis=1)
+    for row, item in enumerate(labels.ids.tolist()):
+        p = [round(value, 6) for value in labels.p[row].tolist()]
+        choice = {
+            "from_name": names.from_name,
+            "to_name": names.to_name,
+            "type": "choices",
+            "value": {"choices": [classes[best[row]]]},
+        }
+        yield {
+            "data": {names.item_field: item},
+            "predictions": [{"model_version": version, "score": p[best[row]], "result": [choice]}],
+            "meta": {
+                "p": dict(zip(classes, p, strict=True)),
+                "evidence": round(float(labels.evidence[row]), 6),
+            },
+        }

@@ -1,4 +1,4 @@
-"""Votes of a file meet the items: ids and classes in the right types, unknown ones counted and shown.
+"""Votes of a file meet the items: ids are matched as text, unknown items and classes are counted and shown.
 
 VoteFile + ids (n,) + classes  ->  Votes, and what was not found
 """
@@ -6,15 +6,13 @@ VoteFile + ids (n,) + classes  ->  Votes, and what was not found
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from softspread._common import validation
-from softspread._common.types import AnyArray, BoolArray
+from softspread._common.types import AnyArray
 from softspread.errors import InputError
-from softspread.io.tables import check_source, numbers_if_whole, objects, shown
-from softspread.io.votes import VoteFile
+from softspread.io.ids import are_positions, rows_of_ids
+from softspread.io.tables import check_source, numbers_if_whole, objects, read_text, shown
+from softspread.io.vote_file import VoteFile
 from softspread.votes.votes import Votes
 
 
@@ -30,7 +28,7 @@ class MatchedVotes:
 
 
 def read_classes(text: str | None) -> list[str] | None:
-    """Class names from ``a,b,c``, or from a text file with one a line.
+    """Class names from ``a,b,c``, or from a text file with one per line.
 
     Examples
     --------
@@ -41,14 +39,14 @@ def read_classes(text: str | None) -> list[str] | None:
         return None
     if text.lower().endswith(".txt"):
         source = check_source(Path(text), (".txt",), "class names")
-        names = [line.strip() for line in source.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+        names = [line.strip() for line in read_text(source).splitlines() if line.strip()]
     else:
         names = [name.strip() for name in text.split(",")]
     twice = sorted({name for name in names if names.count(name) > 1})
     if not names or "" in names or twice:
         trouble = f"{shown(twice)} more than once" if twice else "an empty name"
         raise InputError(
-            f"classes must be distinct names like cat,dog or a .txt file with one a line; got {trouble}."
+            f"classes must be distinct names like cat,dog or a .txt file with one per line; got {trouble}."
         )
     return names
 
@@ -68,7 +66,14 @@ def match_votes(
     classes : ordered class names as text; None = those found, sorted (numbers as numbers)
     skip_unknown : leave votes on unknown items or for unknown classes out; otherwise they are refused
     """
-    items, known = _match_items(file, item_ids, n_items)
+    rows = rows_of_ids(file.items, item_ids, n_items)
+    known = rows >= 0
+    if item_ids is None and not are_positions(file.items).any():
+        raise InputError(
+            f"{file.path} names items like {shown(file.items[:2])}, but the embeddings have no ids. Give "
+            "them by "
+            "--ids, one per row of the embeddings."
+        )
     labels = _labels(file, classes)
     class_array = _classes(file, labels, classes)
     allowed = validation.lookup(class_array).get_indexer(validation.lookup(labels)) >= 0
@@ -94,7 +99,7 @@ def match_votes(
     if not keep.any():
         raise InputError(f"{file.path}: no vote is left. {' '.join(troubles)}")
     votes = Votes.from_pairs(
-        items[keep],
+        rows[keep] if item_ids is None else item_ids[rows[keep]],
         labels[keep],
         None if file.annotators is None else file.annotators[keep],
         None if file.weights is None else file.weights[keep],
@@ -102,51 +107,6 @@ def match_votes(
         created_at=None if file.created_at is None else file.created_at[keep],
     )
     return MatchedVotes(votes, class_array, len(file), int((~keep).sum()), tuple(troubles))
-
-
-def _match_items(file: VoteFile, item_ids: AnyArray | None, n_items: int) -> tuple[AnyArray, BoolArray]:
-    """The items in the type of the ids, and which of them are known."""
-    if item_ids is None:
-        numbers, is_number = _as_numbers(file.items)
-        if not is_number.any():
-            raise InputError(
-                f"{file.path} names items like {shown(file.items[:2])}, but the embeddings have no ids. Give "
-                "them by "
-                "--ids, one per row of the embeddings."
-            )
-        return numbers, is_number & (numbers >= 0) & (numbers < n_items)
-    if item_ids.dtype.kind in "iu":
-        items, _ = _as_numbers(file.items)
-        # what is no number must not meet an item by chance: nothing is equal to None
-        known = _ & (validation.lookup(item_ids).get_indexer(validation.lookup(items)) >= 0)
-        return items, known
-    text = objects([value if isinstance(value, str) else str(_whole(value)) for value in file.items.tolist()])
-    items = text if item_ids.dtype == object or item_ids.dtype.kind == "U" else file.items
-    return items, np.asarray(validation.lookup(item_ids).get_indexer(validation.lookup(items)) >= 0)
-
-
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _as_numbers(items: AnyArray) -> tuple[AnyArray, BoolArray]:
-    """Whole numbers where the values are some, -1 and False elsewhere."""
-    whole = numbers_if_whole(items) if len(items) and isinstance(items[0], str) else items
-    if whole.dtype.kind in "iu":
-        return whole, np.ones(len(whole), dtype=bool)
-    numbers = np.full(len(items), -1, dtype=np.int64)
-    good = np.zeros(len(items), dtype=bool)
-    for row, value in enumerate(items.tolist()):
-        try:
-            number = int(value) if isinstance(value, str) else _whole(value)
-        except ValueError:
-            continue
-        written = isinstance(value, str) and str(number) == value
-        if (written or (isinstance(number, int | np.integer) and not isinstance(value, str | bool))) and (
-            abs(number) < 2**63
-        ):
-            numbers[row], good[row] = number, True
-    return numbers, good
 
 
 def _labels(file: VoteFile, classes: Sequence[str] | None) -> AnyArray:

@@ -1,46 +1,115 @@
-"""A table from a file, with errors that name the file and the line.
+"""The one reader of tables, with errors that name the file and the line.
 
-.csv .tsv (all values stay text)   .parquet .jsonl .json (values keep their types)   ->  columns by name
+    .csv .tsv (all values stay text)   .parquet .jsonl .json (values keep their types)   frames   ->  Table
+
+Ids are text: 007 stays 007. A column of text becomes numbers only where each value is a whole number that
+would be written the same way.
 """
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softspread._common.types import AnyArray, BoolArray
+from softspread._common import validation
+from softspread._common.atomic import replaced_file
+from softspread._common.columns import first_of
+from softspread._common.types import AnyArray, BoolArray, FloatArray
 from softspread.errors import InputError
 
-SHOWN = 5  # how many offending values an error names
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN = 5  # offending values that an error names
+LISTED = 10  # columns that an error names
 WHOLE_NUMBER = r"-?(?:0|[1-9][0-9]{0,17})"  # as Python would write it back: 007 is a name, not a number
-EMBEDDING_ENDINGS = (".npy", ".npz", ".parquet")
-VOTE_ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".json")
+TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl")
 DELIMITERS = ",;\t|"
+METADATA_KEY = "softspread"  # of a Parquet file's schema
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RawTable:
+class Table:
     """Columns as they stand in the file."""
 
     columns: Mapping[str, Sequence[Any]]
-    path: Path
-    is_text: bool  # every value is text, and an empty one is missing
+    n_rows: int
+    source: str | Path  # for messages
+    is_text: bool = False  # every value is text, and an empty one is missing
     lines: Sequence[int] | None = None  # of each row, for messages; None = rows counted from 0
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(next(iter(self.columns.values()), ()))
+    metadata: Mapping[str, Any] = field(default_factory=dict)  # what write_parquet left in the file
 
     def where(self, row: int) -> str:
         """Where a row stands, for a message."""
         return f"row {row} (counted from 0)" if self.lines is None else f"line {self.lines[row]}"
 
+    def listed(self) -> str:
+        """Names of the columns, for a message."""
+        return listed(self.columns)
 
+    def find(self, asked: str | None, usual: Sequence[str]) -> str | None:
+        """The column that was asked for, else the first with a usual name, else None."""
+        if asked is not None and asked not in self.columns:
+            raise InputError(f"{self.source} has no column {asked!r}; it has {self.listed()}.")
+        return asked or first_of(usual, self.columns)
+
+    def complete(self, name: str) -> AnyArray:
+        """(n,) plain values of a column without gaps."""
+        values = objects(self.columns[name])
+        missing = np.flatnonzero(is_missing(values))
+        if len(missing):
+            raise InputError(
+                f"{self.source}, {self.where(int(missing[0]))}: no value in {name!r}; {len(missing):,} "
+                "rows lack "
+                "one. Remove these rows."
+            )
+        nested = next((row for row, value in enumerate(values) if isinstance(value, list | dict)), None)
+        if nested is not None:
+            raise InputError(
+                f"{self.source}, {self.where(nested)}: {name!r} holds {str(values[nested])[:60]}; one "
+                "plain value "
+                "per row is needed, write one row for each."
+            )
+        return values
+
+    def ids(self, name: str) -> AnyArray:
+        """(n,) ids of a column."""
+        given = self.columns[name]
+        values = given if isinstance(given, np.ndarray) else self.complete(name)
+        return validation.names(
+            numbers_if_whole(values) if self.is_text else values, f"{self.source}: {name}"
+        )
+
+    def numbers(self, name: str) -> FloatArray:
+        """(n,) finite numbers of a column."""
+        numbers = np.empty(self.n_rows)
+        for row, value in enumerate(self.columns[name]):
+            try:
+                numbers[row] = float(value) if not isinstance(value, bool) else np.nan
+            except (TypeError, ValueError):
+                numbers[row] = np.nan
+            if not np.isfinite(numbers[row]):
+                raise InputError(
+                    f"{self.source}, {self.where(row)}: {name} {value!r} is not a finite number."
+                )
+        return numbers
+
+    def with_gaps(self, name: str) -> AnyArray:
+        """(n,) values of a column, None where there is none; text that counts becomes numbers."""
+        values = objects(self.columns[name])
+        missing = is_missing(values)
+        if self.is_text:
+            values[~missing] = numbers_if_whole(values[~missing])
+        values[missing] = None
+        return values
+
+
+# ---------------------------------------------------------------------------------------------------- reading
 def check_source(path: str | Path, allowed: Sequence[str], what: str) -> Path:
     """A file that exists, is not empty and has one of the endings."""
     source = Path(path)
@@ -62,8 +131,34 @@ def check_source(path: str | Path, allowed: Sequence[str], what: str) -> Path:
     return source
 
 
-def read_delimited(path: Path) -> RawTable:
-    """A .csv or .tsv; byte order mark and both kinds of line ends are fine, ragged rows are not."""
+def read_table(path: str | Path, what: str = "a table", allowed: Sequence[str] = TABLE_ENDINGS) -> Table:
+    r"""Read a table from .csv, .tsv, .parquet or .jsonl.
+
+    Parameters
+    ----------
+    what : what the file should hold, for messages
+    allowed : endings
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "items.csv").write_text("item,text\n007,good\n010,bad\n")
+    ...     table = read_table(f"{folder}/items.csv")
+    >>> list(table.columns), table.ids("item").tolist()
+    (['item', 'text'], ['007', '010'])
+    """
+    source = check_source(path, allowed, what)
+    return _READERS[source.suffix.lower()](source)
+
+
+def table_of_frame(frame: "pd.DataFrame", source: str = "the table") -> Table:
+    """A frame's columns, its index apart."""
+    return Table({str(name): frame[name].tolist() for name in frame.columns}, len(frame), source)
+
+
+def _read_delimited(path: Path) -> Table:
+    """Byte order mark and both kinds of line ends are fine, ragged rows are not."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             start = file.readline()
@@ -79,17 +174,17 @@ def read_delimited(path: Path) -> RawTable:
                 if len(row) != len(header):
                     raise InputError(
                         f"{path}, line {reader.line_num}: {len(row)} values, but the header names "
-                        f"{len(header)} "
-                        f"columns ({', '.join(header[:SHOWN])}). Quote values that hold the delimiter."
+                        f"{len(header)} columns ({', '.join(header[:SHOWN])}). Quote values that hold the "
+                        "delimiter."
                     )
                 rows.append(row)
                 lines.append(reader.line_num)
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8.") from error
+        raise _not_utf8(path, error) from error
     except csv.Error as error:
         raise InputError(f"{path}, line {reader.line_num}: {error}.") from error
     columns = zip(*rows, strict=True) if rows else [()] * len(header)
-    return RawTable(dict(zip(header, columns, strict=True)), path, True, lines)
+    return Table(dict(zip(header, columns, strict=True)), len(rows), path, True, lines)
 
 
 def _delimiter(path: Path, header: str) -> str:
@@ -106,21 +201,71 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
         raise InputError(f"{path} names columns twice: {', '.join(map(repr, twice[:SHOWN]))}. Rename them.")
 
 
-def read_parquet(path: Path) -> RawTable:
-    """A .parquet file, all columns."""
+class ParquetColumns(Mapping[str, Sequence[Any]]):
+    """The columns of a Parquet file, each read when it is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow.parquet as pq
+
+        self.path = path
+        with readable_parquet(path), pq.ParquetFile(path) as file:
+            self.schema, self.n_rows = file.schema_arrow, file.metadata.num_rows
+
+    def first(self, name: str) -> Any:
+        """The value of a column in row 0; the other rows are not read."""
+        import pyarrow.parquet as pq
+
+        with readable_parquet(self.path), pq.ParquetFile(self.path) as file:
+            return next(file.iter_batches(batch_size=1, columns=[name])).column(0)[0].as_py()
+
+    def select(self, names: Sequence[str]) -> Any:
+        """Some columns as an Arrow table."""
+        import pyarrow.parquet as pq
+
+        with readable_parquet(self.path):
+            return pq.read_table(self.path, columns=list(names))
+
+    def __getitem__(self, name: str) -> Sequence[Any]:
+        import pyarrow.types as kinds
+
+        if name not in self.schema.names:
+            raise KeyError(name)
+        column = self.select([name]).column(0)
+        if (kinds.is_integer(column.type) or kinds.is_floating(column.type)) and column.null_count == 0:
+            return column.to_numpy()  # type: ignore[no-any-return]  # a million numbers in no time
+        return list(column.to_pylist())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.schema.names)
+
+    def __len__(self) -> int:
+        return len(self.schema.names)
+
+
+def _read_parquet(path: Path) -> Table:
+    columns = ParquetColumns(path)
+    facts = (columns.schema.metadata or {}).get(METADATA_KEY.encode(), b"{}")
+    try:
+        metadata = json.loads(facts)
+    except ValueError as error:
+        raise InputError(f"{path} has damaged facts of its making ({error}); write it again.") from error
+    return Table(columns, columns.n_rows, path, metadata=metadata)
+
+
+@contextmanager
+def readable_parquet(path: Path) -> Iterator[None]:
+    """Turn Arrow's errors into one that names the file."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path)
+        yield
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path} is not a readable Parquet file ({_first_line(error)}).") from error
-    columns = {name: table.column(name).to_pylist() for name in table.column_names}
-    return RawTable(columns, path, False)
+        reason = str(error).splitlines()[0][:150] if str(error) else type(error).__name__
+        raise InputError(f"{path} is not a readable Parquet file ({reason}).") from error
 
 
-def read_json_lines(path: Path) -> RawTable:
-    """A .jsonl file: one object per line."""
+def _read_json_lines(path: Path) -> Table:
+    """One object per line."""
     records, lines = [], []
     try:
         with path.open(encoding="utf-8-sig") as file:
@@ -133,28 +278,82 @@ def read_json_lines(path: Path) -> RawTable:
                             f"{path}, line {number}: expected an object like {{...}}, got {line[:40]!r}."
                         )
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8.") from error
+        raise _not_utf8(path, error) from error
     except json.JSONDecodeError as error:
         raise InputError(f"{path}, line {number}: not JSON ({error.msg}).") from error
-    return RawTable(columns_of_records(records), path, False, lines)
+    return table_of_records(records, path, lines)
+
+
+_READERS = {
+    ".csv": _read_delimited,
+    ".tsv": _read_delimited,
+    ".parquet": _read_parquet,
+    ".jsonl": _read_json_lines,
+}
+
+
+def table_of_records(
+    records: Sequence[Mapping[str, Any]], source: Path, lines: Sequence[int] | None = None
+) -> Table:
+    """Rows as columns; None where a row lacks a key."""
+    names = dict.fromkeys(name for record in records for name in record)
+    columns = {name: [record.get(name) for record in records] for name in names}
+    return Table(columns, len(records), source, lines=lines)
 
 
 def read_json(path: Path) -> Any:
     """Whatever a .json file holds."""
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8.") from error
+        return json.loads(read_text(path))
     except json.JSONDecodeError as error:
         raise InputError(f"{path}, line {error.lineno}: not JSON ({error.msg}).") from error
 
 
-def columns_of_records(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Rows as columns; None where a row lacks a key."""
-    names = dict.fromkeys(name for record in records for name in record)
-    return {name: [record.get(name) for record in records] for name in names}
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file, without its byte order mark."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path, error) from error
 
 
+def _not_utf8(path: Path, error: UnicodeDecodeError) -> InputError:
+    return InputError(f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8.")
+
+
+# ---------------------------------------------------------------------------------------------------- writing
+def write_parquet(path: Path, table: Any, metadata: Mapping[str, Any], **options: Any) -> None:
+    """Write an Arrow table and the facts of its making; the file appears whole or not at all."""
+    import pyarrow.parquet as pq
+
+    with replaced_file(path) as temporary:
+        pq.write_table(with_metadata(table, metadata), temporary, **options)
+
+
+def with_metadata(table: Any, metadata: Mapping[str, Any]) -> Any:
+    """An Arrow table with the facts of its making in its schema."""
+    facts = {METADATA_KEY: json.dumps(metadata, default=str)} if metadata else None
+    return table.replace_schema_metadata(facts)
+
+
+def arrow_names(values: AnyArray) -> Any:
+    """Ids or class names as an Arrow array; mixed kinds become text."""
+    import pyarrow as pa
+
+    if values.dtype.kind not in "OU":
+        return pa.array(values)
+    plain = values.tolist()
+    return pa.array(plain if all(isinstance(value, str) for value in plain) else list(map(str, plain)))
+
+
+def single_precision(values: AnyArray) -> Any:
+    """Numbers as an Arrow array of floats."""
+    import pyarrow as pa
+
+    return pa.array(np.ascontiguousarray(values, dtype=np.float32))
+
+
+# ----------------------------------------------------------------------------------------------------- values
 def is_missing(values: Sequence[Any] | AnyArray) -> BoolArray:
     """Where a value is None, NaN or empty text."""
     import pandas as pd
@@ -165,10 +364,7 @@ def is_missing(values: Sequence[Any] | AnyArray) -> BoolArray:
 
 def objects(values: Sequence[Any] | AnyArray) -> AnyArray:
     """A flat array of objects, also where the values are lists."""
-    array = np.empty(len(values), dtype=object)
-    for position, value in enumerate(values):
-        array[position] = value
-    return array
+    return validation.objects(values.tolist() if isinstance(values, np.ndarray) else values)
 
 
 def numbers_if_whole(text: AnyArray) -> AnyArray:
@@ -186,5 +382,7 @@ def shown(values: Any) -> str:
     return ", ".join(map(repr, distinct[:SHOWN])) + (", ..." if len(distinct) > SHOWN else "")
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+def listed(names: Iterable[str]) -> str:
+    """The first ten names, for a message."""
+    some = list(names)
+    return ", ".join(map(repr, some[:LISTED])) + (", ..." if len(some) > LISTED else "")

@@ -5,10 +5,11 @@ import io
 from pathlib import Path
 from typing import Any
 
-from softspread.errors import InputError, MissingExtraError
+from softspread._common.extras import needs_extra
+from softspread.errors import InputError
+from softspread.io.images import IMAGE_ENDINGS
 
 SIDE = 128  # pixels: twice what is shown, for sharp screens
-ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 QUALITY = 80  # of the JPEG
 
 
@@ -16,12 +17,8 @@ class Thumbnails:
     """Pictures of items, found by id with or without the ending; None where there is none."""
 
     def __init__(self, folder: str | Path) -> None:
-        try:
+        with needs_extra("embed", "thumbnails need Pillow"):
             import PIL  # noqa: F401
-        except ImportError as error:
-            raise MissingExtraError(
-                "thumbnails need Pillow; install it by: pip install 'softspread[embed]'"
-            ) from error
         self.folder = Path(folder)
         if not self.folder.is_dir():
             raise InputError(f"no folder of images at {self.folder}; check --images.")
@@ -31,9 +28,9 @@ class Thumbnails:
         text = str(name)
         if not text or "\0" in text:
             return None
-        for candidate in (text, *(f"{text}{ending}" for ending in ENDINGS)):
+        for candidate in (text, *(f"{text}{ending}" for ending in IMAGE_ENDINGS)):
             path = self.folder / candidate
-            if path.suffix.lower() in ENDINGS and self._is_inside(path) and path.is_file():
+            if path.suffix.lower() in IMAGE_ENDINGS and self._is_inside(path) and path.is_file():
                 return path
         return None
 

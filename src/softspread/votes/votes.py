@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 
 from softspread._common import validation
+from softspread._common.columns import ANNOTATOR_NAMES, ITEM_NAMES, LABEL_NAMES
 from softspread._common.types import AnyArray, BoolArray, FloatArray
 from softspread.errors import InputError
 from softspread.votes.table import joined
 
-_COLUMNS = {"item": ("item", "task"), "label": ("label",), "annotator": ("annotator", "worker")}
+_COLUMNS = {"item": ITEM_NAMES, "label": LABEL_NAMES, "annotator": ANNOTATOR_NAMES}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

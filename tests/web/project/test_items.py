@@ -7,7 +7,8 @@ import pytest
 from PIL import Image
 
 from softspread.errors import InputError, StoreError
-from softspread.web.project.items import ArrayItems, list_files, read_items
+from softspread.io.images import IMAGE_ENDINGS, list_files
+from softspread.web.project.items import TEXT_ENDINGS, ArrayItems, read_items
 
 
 def png(side=20, colour="red"):
@@ -65,7 +66,7 @@ def test_a_link_that_leads_out_is_not_followed(folder):
     (folder.parent / "secret.png").write_bytes(png())
     (folder / "evil.png").symlink_to(folder.parent / "secret.png")
     (folder / "good.png").symlink_to(folder / "b.png")
-    items = read_items(folder, None, len(list_files(folder)))
+    items = read_items(folder, None, len(list_files(folder, (*IMAGE_ENDINGS, *TEXT_ENDINGS))))
     assert items.picture(items.row_of("evil.png")) is None
     assert items.picture(items.row_of("good.png")) is not None
 

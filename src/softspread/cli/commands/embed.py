@@ -149,7 +149,7 @@ def _embed(
     zero_shot: tuple[str | None, str],
 ) -> None:
     from softspread.embedding.reducers.registry import REDUCERS
-    from softspread.embedding.result import Embedding, write_parquet
+    from softspread.embedding.result import Embedding
     from softspread.embedding.zero_shot import prompts, zero_shot_of
     from softspread.io.matching import read_classes
 
@@ -168,9 +168,8 @@ def _embed(
     prior_path = None
     if names is not None:
         prior_path = out.with_suffix(".zero_shot.parquet")
-        frame = zero_shot_of(encoded, names, template).to_frame()
         about = {"encoder": encoded.encoder.name, "template": template, "classes": names}
-        write_parquet(prior_path, {name: frame[name].to_numpy() for name in frame.columns}, about)
+        zero_shot_of(encoded, names, template).save(prior_path, about)
     made = reduce(encoded, space.reduce, dim, **how)
     made.save(out)
     document = {

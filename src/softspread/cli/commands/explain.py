@@ -28,10 +28,11 @@ def explain(
     from softspread.cli import fitting
 
     fit = fitting.fit(run, inputs)
-    name = fit.items.find(item)
+    rows = fit.items.rows_of([item])
+    name = fit.items.names[rows].tolist()[0]
     with run.stage("explaining"):
         table = fit.est.explain(name, top)
-        labels = fit.est.soft_labels().take(fit.items.rows_of([name]))
+        labels = fit.est.soft_labels().take(rows)
     document = {
         "item": name,
         "soft_label": dict(zip(map(str, labels.classes.tolist()), labels.p[0].tolist(), strict=True)),

@@ -31,6 +31,7 @@ def export(
     Example: softspread export soft_labels.parquet --out train.csv --format weighted
     """
     from softspread.io import soft_labels as files
+    from softspread.io.label_studio import LabelStudioNames
 
     chosen = files.check_output(out, output_format)
     with run.stage("reading") as tell:
@@ -38,7 +39,7 @@ def export(
         labels = files.with_evidence(read, least_evidence)
         tell(f"{len(read):,} items, {len(labels.classes)} classes")
     with run.stage("writing"):
-        names = files.LabelStudioNames(item_field, from_name, to_name)
+        names = LabelStudioNames(item_field, from_name, to_name)
         written = files.write_soft_labels(out, labels, chosen, names)
     document = {
         "n_items": len(labels),

@@ -33,7 +33,8 @@ def query(
 
     fit = fitting.fit(run, inputs)
     with run.stage("choosing"):
-        picked = fit.est.query(batch_size, strategy, exclude=excluded, random_state=run.seed)
+        exclude_ids = None if excluded is None else fit.items.names[fit.items.rows_of(excluded)]
+        picked = fit.est.query(batch_size, strategy, exclude=exclude_ids, random_state=run.seed)
         labels = fit.est.soft_labels().take(fit.items.rows_of(picked))
     columns = {"item": picked, "label": labels.labels, "p": labels.p.max(axis=1), "evidence": labels.evidence}
     rows = zip(*(values.tolist() for values in columns.values()), strict=True)
@@ -59,7 +60,7 @@ def _check_output(out: Path | None) -> None:
 
 def _check_picking(strategy: str, exclude: Path | None) -> Any:
     """Check what matters only after the fit, which may take minutes; the ids to leave out, or None."""
-    from softspread.io.embeddings import read_ids
+    from softspread.io.ids import read_ids
     from softspread.queries.registry import STRATEGIES
 
     STRATEGIES.check(strategy)

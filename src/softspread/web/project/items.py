@@ -16,33 +16,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from softspread._common.types import AnyArray
-from softspread.errors import InputError, MissingExtraError, StoreError
-from softspread.io.tables import (
-    RawTable,
-    check_source,
-    is_missing,
-    read_delimited,
-    read_json_lines,
-    read_parquet,
-)
+from softspread._common.columns import ITEM_NAMES, PATH_NAMES, TEXT_NAMES
+from softspread._common.extras import needs_extra
+from softspread._common.types import AnyArray, IntArray
+from softspread.errors import InputError, StoreError
+from softspread.io.ids import as_text, rows_of_ids
+from softspread.io.images import BROWSER_TYPES, IMAGE_ENDINGS, list_files
+from softspread.io.tables import Table, is_missing, objects, read_table
 from softspread.web.log.entry import LONGEST_ITEM
 
-SHOWN_AS_IS = {
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".png": "image/png",
-    ".gif": "image/gif",
-    ".webp": "image/webp",
-    ".bmp": "image/bmp",
-    ".avif": "image/avif",
-}
-CONVERTED = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".pnm", ".tga")  # browsers do not show these
 TEXT_ENDINGS = (".txt", ".md")
-TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl")
-ID_COLUMNS = ("item", "item_id", "id", "task")
-TEXT_COLUMNS = ("text", "sentence", "content", "document", "tweet", "comment")
-IMAGE_COLUMNS = ("image", "path", "file", "filename", "file_name", "image_path")
 THUMBNAIL = 96  # pixels of the longer side
 KEPT_ROWS = 10_000  # a page names the items it holds with every vote
 KEPT_THUMBNAILS = 5_000  # about 15 MB
@@ -55,7 +38,7 @@ SMALL_PICTURE = 320  # small arrays of pixels are enlarged to about this side
 class ItemSource:
     """Ids and contents of all items; a subclass says where pictures and texts come from."""
 
-    def __init__(self, ids: Sequence[Any]) -> None:
+    def __init__(self, ids: Sequence[Any] | AnyArray) -> None:
         self.ids: AnyArray = np.array([str(item) for item in ids], dtype=object)
         self.index: pd.Index[Any] = pd.Index(self.ids, dtype=object)
         if not len(self.ids):
@@ -139,7 +122,7 @@ class FileItems(ItemSource):
 
     def __init__(
         self,
-        ids: Sequence[Any],
+        ids: Sequence[Any] | AnyArray,
         folder: Path,
         paths: Sequence[str | None],
         texts: Sequence[str | None] | None = None,
@@ -167,7 +150,7 @@ class FileItems(ItemSource):
         content = self._read(path)
         if content is None:
             return None
-        kind = SHOWN_AS_IS.get(Path(path).suffix.lower())
+        kind = BROWSER_TYPES.get(Path(path).suffix.lower())
         if kind is not None:
             return content, kind
         converted = to_png(content)
@@ -188,10 +171,8 @@ class FileItems(ItemSource):
 
 def to_png(content: bytes, longest_side: int | None = None) -> bytes | None:
     """Any picture that Pillow reads as PNG, made smaller on demand; None where it cannot be read."""
-    try:
+    with needs_extra("web", "small pictures need Pillow"):
         from PIL import Image, UnidentifiedImageError
-    except ImportError as error:
-        raise MissingExtraError("small pictures need Pillow: pip install 'softspread[web]'.") from error
     try:
         with Image.open(io.BytesIO(content)) as image:
             if image.width * image.height > MOST_PIXELS:
@@ -227,97 +208,59 @@ def read_items(source: str | Path | None, wanted: AnyArray | None, n_items: int)
     return _from_table(path, wanted, n_items)
 
 
-def list_files(folder: Path) -> list[str]:
-    """Pictures and texts below a folder, as paths relative to it, sorted; hidden ones are left out."""
-    found = []
-    for home, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in names:
-            if not name.startswith(".") and Path(name).suffix.lower() in (
-                *SHOWN_AS_IS,
-                *CONVERTED,
-                *TEXT_ENDINGS,
-            ):
-                found.append((Path(home) / name).relative_to(folder).as_posix())
-    return sorted(found)
-
-
 def _from_folder(folder: Path, wanted: AnyArray | None, n_items: int) -> ItemSource:
-    files = list_files(folder)
+    files = list_files(folder, (*IMAGE_ENDINGS, *TEXT_ENDINGS))
     if not files:
         raise InputError(
-            f"{folder} holds no pictures and no texts ({', '.join([*SHOWN_AS_IS, *TEXT_ENDINGS])})."
+            f"{folder} holds no pictures and no texts ({', '.join((*IMAGE_ENDINGS, *TEXT_ENDINGS))})."
         )
-    if wanted is None:
-        _check_size(folder, len(files), n_items)
-        return FileItems(files, folder, files)
-    known = set(files)
-    ids = [str(item) for item in wanted]
-    paths = [item if item in known else None for item in ids]
-    _check_found(folder, ids, [path is not None for path in paths])
-    return FileItems(ids, folder, paths)
+    rows = _rows(folder, objects(files), wanted, n_items)
+    paths = [files[row] for row in rows]
+    return FileItems(paths, folder, paths)
 
 
 def _from_table(path: Path, wanted: AnyArray | None, n_items: int) -> ItemSource:
-    source = check_source(path, TABLE_ENDINGS, "items")
-    readers = {
-        ".csv": read_delimited,
-        ".tsv": read_delimited,
-        ".parquet": read_parquet,
-        ".jsonl": read_json_lines,
-    }
-    table = readers[source.suffix.lower()](source)
+    table = read_table(path, "items")
     id_name, text_name, image_name = (
-        _find(table, names) for names in (ID_COLUMNS, TEXT_COLUMNS, IMAGE_COLUMNS)
+        table.find(None, names) for names in (ITEM_NAMES, TEXT_NAMES, PATH_NAMES)
     )
     if text_name is None and image_name is None and id_name is None:
         raise InputError(
-            f"{path} needs a column for what people see: "
-            f"{' or '.join((*TEXT_COLUMNS[:2], *IMAGE_COLUMNS[:2]))}; "
-            f"it has {', '.join(table.columns)}."
+            f"{path} needs a column for what people see: {' or '.join((*TEXT_NAMES[:2], *PATH_NAMES[:2]))}; "
+            f"it has {table.listed()}."
         )
-    ids = [str(value) for value in (table.columns[id_name] if id_name else _numbered(table, image_name))]
-    order = list(range(len(ids)))
+    named = id_name or image_name  # a picture's path names it; texts without ids are called by their row
+    ids = as_text(table.ids(named) if named else np.arange(table.n_rows))
+    rows = _rows(path, ids, wanted, n_items)
+    texts = None if text_name is None else _column(table, text_name, rows)
+    paths = [None] * len(rows) if image_name is None else _column(table, image_name, rows)
+    return FileItems(ids[rows], path.parent, paths, texts)
+
+
+def _rows(source: Path, ids: AnyArray, wanted: AnyArray | None, n_items: int) -> IntArray:
+    """The rows of a source in the order of the embeddings."""
     if wanted is None:
-        _check_size(path, len(ids), n_items)
-    else:
-        places = {item: row for row, item in enumerate(ids)}
-        found = [places.get(str(item), -1) for item in wanted]
-        _check_found(path, [str(item) for item in wanted], [row >= 0 for row in found])
-        order = found
-    texts = None if text_name is None else _column(table, text_name, order)
-    paths = [None] * len(order) if image_name is None else _column(table, image_name, order)
-    return FileItems([ids[row] for row in order], path.parent, paths, texts)
+        _check_size(source, len(ids), n_items)
+        return np.arange(n_items)
+    rows = rows_of_ids(wanted, ids, len(ids))
+    missing = as_text(wanted)[rows < 0].tolist()
+    if missing:
+        raise StoreError(
+            f"{len(missing):,} of {len(rows):,} items of the embeddings are not in {source}: "
+            f"{', '.join(missing[:3])}{', ...' if len(missing) > 3 else ''}."
+        )
+    return rows
 
 
-def _numbered(table: RawTable, image_name: str | None) -> Sequence[Any]:
-    """A picture's path names it; texts without ids are called by their row."""
-    return table.columns[image_name] if image_name else range(table.n_rows)
-
-
-def _column(table: RawTable, name: str, order: Sequence[int]) -> list[str | None]:
+def _column(table: Table, name: str, rows: IntArray) -> list[str | None]:
     values = table.columns[name]
     missing = is_missing(values)
-    return [None if missing[row] else str(values[row]) for row in order]
-
-
-def _find(table: RawTable, names: Sequence[str]) -> str | None:
-    return next((name for name in names if name in table.columns), None)
+    return [None if missing[row] else str(values[row]) for row in rows]
 
 
 def _check_size(source: Path, found: int, n_items: int) -> None:
     if found != n_items:
         raise InputError(
             f"{source} holds {found:,} items, the embeddings {n_items:,} rows; they must agree row by row. "
-            "Embeddings "
-            "with ids (.npz or .parquet with a column item) are matched by id instead."
-        )
-
-
-def _check_found(source: Path, ids: Sequence[str], found: Sequence[bool]) -> None:
-    missing = [item for item, there in zip(ids, found, strict=True) if not there]
-    if missing:
-        raise StoreError(
-            f"{len(missing):,} of {len(ids):,} items of the embeddings are not in {source}: "
-            f"{', '.join(missing[:3])}{', ...' if len(missing) > 3 else ''}."
+            "Embeddings with ids (.npz or .parquet with a column item) are matched by id instead."
         )

@@ -14,6 +14,7 @@ import numpy as np
 from fastapi import APIRouter, HTTPException
 from pydantic import BaseModel, Field
 
+from softspread._common.columns import ITEM_NAMES
 from softspread.errors import InputError
 from softspread.web.http.access import AdminUser, Context
 from softspread.web.http.problems import USUAL
@@ -23,7 +24,7 @@ from softspread.web.project.service import Service
 router = APIRouter(tags=["label studio"], responses=USUAL)
 MOST_TASKS = 1_000
 LONGEST_VALUE = 2_000  # characters of a data field that could name an item
-ID_FIELDS = ("softspread_item", "item", "item_id", "id")
+ID_FIELDS = ("softspread_item", *ITEM_NAMES)
 LONGEST_CONFIG = 200_000
 CHOICES = re.compile(r"<(?:Choices|Taxonomy)\b[^>]*>")
 ATTRIBUTE = re.compile(r"""\b(name|toName)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
