@@ -20,6 +20,7 @@ from fastapi.testclient import TestClient
 from softspread.web.http.access import RATE_LIMITS
 from softspread.web.http.app import create_app
 from softspread.web.log.accounts import AccountRules, Accounts
+from softspread.web.project.alpha import RULE
 from softspread.web.project.items import BareItems
 from softspread.web.project.service import Service
 from softspread.web.project.settings import Settings
@@ -42,11 +43,14 @@ def item_names(n=N_ITEMS):
     return [f"item-{row:03d}" for row in range(n)]
 
 
-def make_service(folder, items=None, X=None, clock=time.time, **changes):
+def make_service(folder, items=None, X=None, clock=time.time, alpha_rule=RULE, **changes):
     """A service that is not started yet."""
-    settings = Settings(classes=CLASSES, data_dir=Path(folder), n_neighbors=5, seed=0, lease_seconds=60)
+    settings = Settings(
+        classes=CLASSES, data_dir=Path(folder), n_neighbors=5, seed=0, lease_seconds=60, alpha=0.9
+    )
     X = three_clusters()[0] if X is None else X
-    return Service(replace(settings, **changes), items or BareItems(item_names(len(X))), X, clock=clock)
+    items = items or BareItems(item_names(len(X)))
+    return Service(replace(settings, **changes), items, X, clock=clock, alpha_rule=alpha_rule)
 
 
 @contextmanager
@@ -63,6 +67,10 @@ def running(folder, **changes):
 def vote(service, annotator, item, label, key, **more):
     """Cast one vote and wait until it is written."""
     return service.submit([service.vote(annotator, item, label, key, **more)]).result(10)[0]
+
+
+def cast(client, key, item="item-000", label="ant", **more):
+    return client.post("/api/v1/votes", json={"votes": [{"key": key, "item": item, "label": label, **more}]})
 
 
 def wait_until_applied(service):
@@ -135,6 +143,17 @@ def service(tmp_path):
     """A running service on SQLite."""
     with running(tmp_path, auth=False) as found:
         yield found
+
+
+@pytest.fixture
+def voted_world(world):
+    """Votes by two people, one of them taken back."""
+    for row in range(20):
+        vote(world.service, "ben", f"item-{row:03d}", CLASSES[row % 3], f"k{row}")
+    vote(world.service, "eva", "item-000", "bee", "e0")
+    world.service.submit([world.service.undo("ben", "k5", "u5")]).result(10)
+    wait_until_applied(world.service)
+    return world
 
 
 # ------------------------------------------------------------------------------------------------- PostgreSQL

@@ -30,8 +30,8 @@ def judged(tmp_path):
         tmp_path, auth=False, overlap=10, gold=(("item-000", "ant"), ("item-001", "bee"))
     ) as service:
         fill(service, liar=3)
-        service.analyst.look()
-        service.analyst.judge()
+        service.analyst.update_overview()
+        service.analyst.update_quality()
         yield service
 
 
@@ -59,11 +59,11 @@ def test_an_annotator_who_does_not_look_stands_out(judged):
 
 def test_too_few_votes_give_no_verdict(service):
     """Silence rather than a guess."""
-    service.analyst.judge()
+    service.analyst.update_quality()
     assert service.analyst.quality["verdict"] == "unknown"
     service.submit([service.vote("ann", "item-000", "ant", "k")]).result(10)
     wait_until_applied(service)
-    service.analyst.judge()
+    service.analyst.update_quality()
     assert service.analyst.quality["verdict"] == "unknown"
     assert service.analyst.quality["gain"] is None
 
@@ -74,7 +74,7 @@ def test_unsure_votes_do_not_stop_the_forecast(tmp_path):
         fill(service)
         service.submit([service.vote("eva", "item-000", "ant", "k", unsure=True)]).result(10)
         wait_until_applied(service)
-        service.analyst.judge()
+        service.analyst.update_quality()
         assert service.analyst.quality["gain"] is not None
 
 

@@ -49,7 +49,7 @@ class VotingOptions:
     strategy: Annotated[str, option("Which items to ask about: {strategies}.")] = "uncertainty"
     overlap: Annotated[int, option("Hand out an item until this many people have voted on it.", min=1)] = 3
     alpha: Annotated[
-        str, option("How far votes travel: 0 to 1, or auto: 0.9 on the page, chosen for exports.")
+        str, option("How far votes travel: 0 to 1, or auto: by held-out votes, as they come in.")
     ] = "auto"
     n_neighbors: Annotated[int, option("Neighbours per item.", min=1)] = 20
 
@@ -76,6 +76,7 @@ def serve(
     _check_extra()
     level = logging.DEBUG if run.common.debug else logging.WARNING
     logging.basicConfig(level=level, format="%(levelname)s %(message)s")
+    logging.getLogger("softspread.web").setLevel(min(level, logging.INFO))  # such as a new alpha
     settings = server.settings(demo) | asdict(voting) | ({} if title is None else {"title": title})
     settings["alpha"] = auto_or_number("alpha", voting.alpha, float)
     if demo:

@@ -2,19 +2,21 @@
 
     refined copy of the live state  ->  quality, gain, annotators (`quality`, `annotators`), histograms, lists
 
-Everything is a plain dict, ready for JSON; None where the votes cannot tell yet.
+Everything is a plain dict, ready for JSON; None where there are too few votes to say.
 """
 
 import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from softspread._common.types import AnyArray, FloatArray
+from softspread._common.types import AnyArray
 from softspread.annotators.fit import fit_annotators
 from softspread.errors import SoftspreadError
 from softspread.quality.estimate import held_out_quality
@@ -24,177 +26,182 @@ from softspread.spreading.state import SpreadState
 from softspread.votes.table import VoteTable
 from softspread.web.log.entry import SKIP, VOTE
 from softspread.web.log.history import History
-from softspread.web.project.live_state import LiveState
+from softspread.web.project.alpha import AlphaTuner
+from softspread.web.project.live_state import CONFIDENCE_LEVEL, LiveState
 from softspread.web.project.thread_priority import lower_priority
 
-LEVEL = 0.9  # of all intervals on the dashboard
-SHORTEST_PAUSE = 1.0  # seconds between two looks
-PAUSE_PER_WORK = 12.0  # and this many times as long as the look took
-CALM_SECONDS, CALM_VOTES = (
-    1.0,
-    20,
-)  # heavy looks wait while more votes than this arrive in so many seconds ...
-LONGEST_WAIT = 600.0  # ... but not for ever
-PATIENCE = 30.0  # seconds that a look at hand may take when the server stops
-LONGEST_LIST = 12
 EVIDENCE_EDGES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, math.inf)
-WIDTH_BINS = 20
-TIMELINE_POINTS = 200
-MORE_SHARE = 0.25  # "the next votes" are a quarter of those so far
-GAIN_ITEMS = 300_000  # a forecast costs 13 solves: not made beyond
-WORTHWHILE = 0.02  # stop when a quarter more votes lower the RMSE by less than this share
-BLOCK = 100_000  # items whose intervals are computed at once
+ANNOTATOR_KAPPA = 0.1  # strength of the prior that annotators are compared by
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class AnalystRule:
+    """How often statistics are made, and how much of them."""
+
+    shortest_pause: float = 1.0  # seconds between two updates ...
+    pause_per_work: float = 12.0  # ... and this many times as long as the last one took
+    calm_seconds: float = 1.0  # heavy work waits while more than ``calm_votes`` arrive in this time ...
+    calm_votes: int = 20
+    longest_wait: float = 600.0  # ... but no longer than this
+    patience: float = 30.0  # seconds to wait for unfinished work when the server stops
+    longest_list: int = 12
+    width_bins: int = 20
+    timeline_points: int = 200
+    more_share: float = 0.25  # "the next votes" are a quarter of those so far
+    gain_items: int = 300_000  # a forecast costs 13 solves: none for more items
+    worthwhile: float = 0.02  # stop when a quarter more votes lower the RMSE by less than this share
+    block: int = 100_000  # items whose intervals are computed at once
+
+
+RULE = AnalystRule()
+
+
 class Analyst:
-    """A thread that looks at the state now and then."""
+    """Threads that keep the statistics of the dashboard up to date."""
 
     def __init__(
-        self, state: LiveState, history: History, gold: dict[int, int], saw: Callable[[], None]
+        self,
+        state: LiveState,
+        history: History,
+        tuner: AlphaTuner,
+        gold: dict[int, int],
+        on_update: Callable[[], None],
+        rule: AnalystRule = RULE,
     ) -> None:
-        self._state, self._history, self._gold, self._saw = state, history, gold, saw
+        self._state, self._history, self._gold = state, history, gold
+        self._on_update, self._rule = on_update, rule
         self.overview: dict[str, Any] = {}
         self.quality: dict[str, Any] = {"quality": None, "gain": None, "verdict": "unknown", "trend": []}
         self.annotators: list[dict[str, Any]] = []
-        self.p: AnyArray = np.empty((0, 0))  # (n, n_classes) of the last look, float32
+        self.p: AnyArray = np.empty((0, 0))  # (n, n_classes) as the overview saw it, float32
         self.evidence: AnyArray = np.empty(0)
-        self.width: AnyArray = np.empty(0)
+        self.width: AnyArray = np.empty(0)  # (n,) of the leading class's interval
         self._ending = threading.Event()
+        works = ((self.update_overview, False), (self.update_quality, True), (tuner.choose_if_due, True))
         self._threads = [
             threading.Thread(
                 target=self._repeat, args=work, name=f"softspread-{work[0].__name__}", daemon=True
             )
-            for work in ((self.look, False), (self.judge, True))
+            for work in works
         ]
 
     def start(self) -> None:
-        """A first look at once, then whenever something has changed."""
-        self.look()
+        """A first overview at once, then everything whenever something has changed."""
+        self.update_overview()
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        """End after the looks at hand, or soon."""
+        """End when the present work is done, or soon."""
         self._ending.set()
         for thread in self._threads:
             if thread.is_alive():
-                thread.join(timeout=PATIENCE)
+                thread.join(timeout=self._rule.patience)
 
-    def _repeat(self, work: Callable[[], int], heavy: bool) -> None:
-        """Do the work whenever the log has grown, with pauses in proportion to its cost."""
+    def _repeat(self, work: Callable[[], None], heavy: bool) -> None:
+        """Do the work whenever votes or alpha have changed, with pauses in proportion to its cost."""
         lower_priority()
-        done_at = -1
+        seen: tuple[int, float] | None = None
         while not self._ending.is_set():
             if heavy:
                 self._wait_for_calm()
-            begin = time.monotonic()
+            begin, now = time.monotonic(), (len(self._history), self._state.choice.alpha)
             try:
-                if done_at != len(self._history):
-                    done_at = work()
-                    self._saw()
-            except Exception:  # a look that fails must not end the server
+                if seen != now:
+                    work()
+                    seen = now
+                    self._on_update()
+            except Exception:  # statistics that fail must not end the server
                 logger.exception("the dashboard could not be brought up to date")
-            self._ending.wait(max(SHORTEST_PAUSE, PAUSE_PER_WORK * (time.monotonic() - begin)))
+            pause = self._rule.pause_per_work * (time.monotonic() - begin)
+            self._ending.wait(max(self._rule.shortest_pause, pause))
 
     def _wait_for_calm(self) -> None:
         """While many people vote, the cores are theirs."""
         begin = time.monotonic()
-        while not self._ending.is_set() and time.monotonic() - begin < LONGEST_WAIT:
+        while not self._ending.is_set() and time.monotonic() - begin < self._rule.longest_wait:
             before = len(self._history)
-            self._ending.wait(CALM_SECONDS)
-            if len(self._history) - before <= CALM_VOTES:
+            self._ending.wait(self._rule.calm_seconds)
+            if len(self._history) - before <= self._rule.calm_votes:
                 return
 
-    # -------------------------------------------------------------------------------------------- quick looks
-    def look(self) -> int:
-        """Histograms, lists and counts of the refined state; how many entries of the log it saw."""
-        entries = len(self._history)
-        state = self._state
-        mass = state.refined_copy().mass()
-        p = state.to_soft_labels(mass)
-        evidence = mass.sum(axis=1)
-        width = np.empty(len(mass), dtype=np.float32)
-        for start in range(0, len(mass), BLOCK):
-            part = slice(start, start + BLOCK)
-            lower, upper = state.intervals(mass[part], LEVEL)
-            top = p[part].argmax(axis=1)[:, None]
-            width[part] = (np.take_along_axis(upper, top, 1) - np.take_along_axis(lower, top, 1))[:, 0]
-        self.p, self.evidence, self.width = p.astype(np.float32), evidence.astype(np.float32), width
+    # ----------------------------------------------------------------------------------------------- overview
+    def update_overview(self) -> None:
+        """Histograms, lists and counts of the refined state."""
+        state, rule = self._state, self._rule
+        copy = state.refined_copy()
+        n = copy.diffusion.n_items
+        p, evidence = np.empty((n, copy.n_classes), dtype=np.float32), np.empty(n)
+        width = np.empty(n, dtype=np.float32)
+        for start in range(0, n, rule.block):
+            rows = np.arange(start, min(start + rule.block, n))
+            labels = state.labels_of(copy.mass(rows), rows)
+            p[rows], evidence[rows] = labels.p, labels.evidence
+            top = labels.p.argmax(axis=1)[:, None]
+            width[rows] = np.take_along_axis(labels.width, top, axis=1)[:, 0]
+        self.p, self.evidence, self.width = p, evidence.astype(np.float32), width
         self.overview = {
-            "evidence": _evidence_histogram(evidence),
-            "uncertainty": np.histogram(width, bins=WIDTH_BINS, range=(0, 1))[0].tolist(),
-            "class_share": [float(share) for share in p.mean(axis=0)],
+            "evidence": {
+                "edges": list(EVIDENCE_EDGES[:-1]),
+                "counts": np.histogram(evidence, bins=np.array(EVIDENCE_EDGES))[0].tolist(),
+            },
+            "uncertainty": np.histogram(width, bins=rule.width_bins, range=(0, 1))[0].tolist(),
+            "class_share": p.mean(axis=0, dtype=np.float64).tolist(),
             "known_share": float((evidence >= 1).mean()),
-            "mean_uncertainty": float(width.mean()),
-            "ambiguous": self._most_ambiguous(p, evidence),
-            "least_known": np.argsort(evidence, kind="stable")[:LONGEST_LIST].tolist(),
+            "mean_uncertainty": float(width.mean(dtype=np.float64)),
+            "ambiguous": self._most_ambiguous(evidence),
+            "least_known": np.argsort(evidence, kind="stable")[: rule.longest_list].tolist(),
         }
-        return entries
 
-    @staticmethod
-    def _most_ambiguous(p: FloatArray, evidence: FloatArray) -> list[int]:
-        """Highest entropy where enough has arrived to believe it."""
+    def _most_ambiguous(self, evidence: AnyArray) -> list[int]:
+        """Rows of highest entropy among those with the evidence of a vote or more."""
         known = np.flatnonzero(evidence >= 1)
-        if not len(known):
-            return []
-        part = p[known]
-        entropy = -np.sum(part * np.log(np.maximum(part, np.finfo(np.float64).tiny)), axis=1)
-        best = np.argsort(-entropy, kind="stable")[:LONGEST_LIST]
-        return [int(row) for row in known[best]]
+        p = self.p[known].astype(np.float64)
+        entropy = -np.sum(p * np.log(np.maximum(p, np.finfo(np.float64).tiny)), axis=1)
+        best = known[np.argsort(-entropy, kind="stable")[: self._rule.longest_list]]
+        return [int(row) for row in best]
 
-    # -------------------------------------------------------------------------------------------- heavy looks
-    def judge(self) -> int:
-        """Quality, forecast and annotators, as far as the votes can tell; how many entries of the log it
-        saw.
-        """
-        entries = len(self._history)
+    # ------------------------------------------------------------------------------------------------ quality
+    def update_quality(self) -> None:
+        """Quality, forecast and annotators, as far as there are votes enough."""
+        rng = np.random.default_rng(len(self._history))
         copy = self._state.refined_copy()
-        rng = np.random.default_rng(entries)
-        quality = self._quality(copy, rng)
-        gain = self._gain(copy, rng)
-        n_votes = len(copy.votes)
+        quality, gain = self._quality(copy, rng), self._gain(copy, rng)
         trend = self.quality["trend"]
         if quality is not None and quality["rmse"] is not None:
-            trend = [*trend, {"votes": n_votes, **quality["rmse"]}][-TIMELINE_POINTS:]
+            trend = [*trend, {"votes": len(copy.votes), **quality["rmse"]}][-self._rule.timeline_points :]
         self.quality = {"quality": quality, "gain": gain, "verdict": verdict(quality, gain), "trend": trend}
         self.annotators = self._annotators()
-        return entries
 
     def _quality(self, copy: SpreadState, rng: np.random.Generator) -> dict[str, Any] | None:
         if not len(copy.votes):
             return None
-        prior = np.broadcast_to(self._state.prior, (copy.diffusion.n_items, copy.n_classes))
+        state = self._state
+        prior = np.broadcast_to(state.prior, (copy.diffusion.n_items, copy.n_classes))
         try:
-            found = held_out_quality(copy, prior, self._state.prior_strength, confidence_level=LEVEL, rng=rng)
+            found = held_out_quality(
+                copy, prior, state.prior_strength, confidence_level=CONFIDENCE_LEVEL, rng=rng
+            )
         except SoftspreadError as error:
             return {"rmse": None, "accuracy": None, "agreement": None, "notes": [str(error)]}
-        return {
-            "rmse": _plain(found.rmse),
-            "accuracy": _plain(found.accuracy),
-            "agreement": _plain(found.agreement),
-            "repeated": found.n_repeated,
-            "notes": list(found.notes),
-        }
+        estimates = {name: _plain(getattr(found, name)) for name in ("rmse", "accuracy", "agreement")}
+        return {**estimates, "repeated": found.n_repeated, "notes": list(found.notes)}
 
     def _gain(self, copy: SpreadState, rng: np.random.Generator) -> dict[str, Any] | None:
-        n = copy.diffusion.graph.n_items
-        whole = copy.votes.weights == np.round(
-            copy.votes.weights
-        )  # "unsure" votes have no place on a learning curve
-        votes = VoteTable(copy.votes.rows[whole], copy.votes.columns[whole], copy.votes.weights[whole])
+        whole = copy.votes.weights == np.round(copy.votes.weights)  # a learning curve counts whole votes
+        votes = copy.votes.take(whole)
         total = float(votes.weights.sum())
-        if n > GAIN_ITEMS or total < 1:
+        if copy.diffusion.n_items > self._rule.gain_items or total < 1:
             return None
-        more = max(1, round(MORE_SHARE * total))
         try:
             found = predict_gain(
                 [copy.diffusion],
                 votes,
                 copy.n_classes,
-                more,
+                max(1, round(self._rule.more_share * total)),
                 prior_strength=self._state.prior_strength,
-                confidence_level=LEVEL,
+                confidence_level=CONFIDENCE_LEVEL,
                 rng=rng,
             )
         except SoftspreadError:  # too few votes to thin
@@ -204,70 +211,78 @@ class Analyst:
             "now": _plain(found.rmse_now),
             "then": _plain(found.rmse_then),
             "gain": _plain(found.gain),
-            "worthwhile": found.worthwhile(WORTHWHILE),
+            "worthwhile": found.worthwhile(self._rule.worthwhile),
         }
 
     def _annotators(self) -> list[dict[str, Any]]:
         table, _ = self._history.standing_votes()
-        if not len(table) or table.annotators is None:
+        if not len(table):
             return []
         diffusion = self._state.diffusion
-        right, total = self._gold_answers(table)
         try:
             report = fit_annotators(
-                lambda alpha: diffusion, table, self._state.n_classes, alphas=[diffusion.alpha], kappas=[0.1]
+                lambda alpha: diffusion,
+                table,
+                self._state.n_classes,
+                alphas=[diffusion.alpha],
+                kappas=[ANNOTATOR_KAPPA],
             ).report
         except SoftspreadError as error:
             logger.info("no annotator report: %s", error)
             return []
-        return [
-            {
-                "annotator": str(report.annotator[place]),
-                "votes": float(report.votes[place]),
-                "agreement": _number(report.agreement[place]),
-                "consistency": _number(report.consistency[place]),
-                "lower": _number(report.lower[place]),
-                "upper": _number(report.upper[place]),
-                "flag": str(report.flag[place]),
-                "gold_right": right.get(str(report.annotator[place]), 0),
-                "gold_total": total.get(str(report.annotator[place]), 0),
-            }
-            for place in range(len(report.annotator))
-        ]
+        right, total = self._gold_answers(table)
+        columns: dict[str, Iterable[Any]] = {
+            "annotator": map(str, report.annotator),
+            "votes": map(float, report.votes),
+            "agreement": map(_number, report.agreement),
+            "consistency": map(_number, report.consistency),
+            "lower": map(_number, report.lower),
+            "upper": map(_number, report.upper),
+            "flag": map(str, report.flag),
+            "gold_right": (right[name] for name in report.annotator),
+            "gold_total": (total[name] for name in report.annotator),
+        }
+        return records(columns)
 
-    def _gold_answers(self, table: VoteTable) -> tuple[dict[str, int], dict[str, int]]:
-        right: dict[str, int] = {}
-        total: dict[str, int] = {}
-        if self._gold and table.annotators is not None:
-            gold = np.isin(table.rows, list(self._gold))
-            for row, column, name in zip(
-                table.rows[gold].tolist(), table.columns[gold].tolist(), table.annotators[gold], strict=True
-            ):
-                total[name] = total.get(name, 0) + 1
-                right[name] = right.get(name, 0) + (self._gold[row] == column)
-        return right, total
+    def _gold_answers(self, table: VoteTable) -> tuple[Counter[str], Counter[str]]:
+        """Right answers and answers to gold items, by annotator."""
+        gold = table.take(np.isin(table.rows, list(self._gold)))
+        names = gold.annotators.tolist() if gold.annotators is not None else []
+        given = zip(gold.rows.tolist(), gold.columns.tolist(), names, strict=True)
+        right = [name for row, column, name in given if self._gold[row] == column]
+        return Counter(right), Counter(names)
+
+
+def records(columns: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
+    """One dict per row of a table.
+
+    Examples
+    --------
+    >>> records({"item": ["a", "b"], "votes": [1, 2]})
+    [{'item': 'a', 'votes': 1}, {'item': 'b', 'votes': 2}]
+    """
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def verdict(quality: dict[str, Any] | None, gain: dict[str, Any] | None) -> str:
-    """Whether to stop: "enough", "go on", or "unknown" where the votes cannot tell."""
+    """Whether to stop: "enough", "go on", or "unknown" where there are too few votes to say."""
     if quality is None or gain is None or gain["gain"] is None or quality["rmse"] is None:
         return "unknown"
     return "go on" if gain["worthwhile"] else "enough"
 
 
-def timeline(history: History) -> dict[str, Any]:
-    """Votes over time and by user, undone ones left out of the count by user."""
+def timeline(history: History, most_points: int = RULE.timeline_points) -> dict[str, Any]:
+    """Standing votes over time and by user."""
     kind, created, annotator = history.columns("kind", "created_at", "annotator")
     counted = kind != SKIP
     change = np.where(kind[counted] == VOTE, 1, -1)
     total, times = np.cumsum(change), created[counted]
-    places = np.linspace(0, len(times) - 1, min(TIMELINE_POINTS, len(times))).astype(np.int64)
-    shown = np.unique(places).tolist()
-    by_person = np.bincount(annotator[counted], weights=change, minlength=len(history.annotators))
-    people = sorted(zip(history.annotators, by_person.tolist(), strict=False), key=lambda pair: -pair[1])
+    shown = np.unique(np.linspace(0, len(times) - 1, min(most_points, len(times))).astype(np.int64))
+    by_user = np.bincount(annotator[counted], weights=change, minlength=len(history.annotators))
+    people = sorted(zip(history.annotators, by_user.tolist(), strict=False), key=lambda pair: -pair[1])
     return {
-        "times": [float(times[place]) for place in shown],
-        "votes": [int(total[place]) for place in shown],
+        "times": times[shown].tolist(),
+        "votes": total[shown].tolist(),
         "people": [{"annotator": name, "votes": int(votes)} for name, votes in people if votes > 0],
     }
 
@@ -277,16 +292,8 @@ def latency(values: Sequence[float]) -> dict[str, float | None]:
     if not values:
         return {"last": None, "median": None, "p95": None}
     ordered = np.array(values) * 1000
-    return {
-        "last": round(float(ordered[-1]), 2),
-        "median": round(float(np.median(ordered)), 2),
-        "p95": round(float(np.percentile(ordered, 95)), 2),
-    }
-
-
-def _evidence_histogram(evidence: FloatArray) -> dict[str, Any]:
-    counts = np.histogram(evidence, bins=np.array(EVIDENCE_EDGES))[0]
-    return {"edges": [edge for edge in EVIDENCE_EDGES if math.isfinite(edge)], "counts": counts.tolist()}
+    found = {"last": ordered[-1], "median": np.median(ordered), "p95": np.percentile(ordered, 95)}
+    return {name: round(float(value), 2) for name, value in found.items()}
 
 
 def _plain(estimate: Estimate) -> dict[str, float] | None:

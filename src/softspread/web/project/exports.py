@@ -1,4 +1,4 @@
-"""Files to take away: soft labels as the command line writes them, votes that stand, the log itself."""
+"""Files to download: soft labels as the command line writes them, standing votes, the log itself."""
 
 import tempfile
 from collections.abc import Iterator
@@ -14,10 +14,10 @@ from softspread.spreading.evidence import SoftLabels
 from softspread.votes.reading import Names
 from softspread.web.log.entry import KIND_NAMES
 from softspread.web.log.store import LOG_COLUMNS
-from softspread.web.project.analyst import LEVEL
+from softspread.web.project.live_state import CONFIDENCE_LEVEL
 from softspread.web.project.service import Service
 
-READ_AT_ONCE = 2**16
+READ_AT_ONCE = 2**16  # bytes
 _MEDIA_TYPES = {
     ".csv": "text/csv; charset=utf-8",
     ".tsv": "text/tab-separated-values; charset=utf-8",
@@ -46,49 +46,50 @@ def stream(service: Service, name: str) -> Iterator[bytes]:
 
 def write(service: Service, path: Path) -> None:
     """One export, by its name: soft_labels.*, votes.* or log.*."""
-    what = path.stem
-    if what == "soft_labels":
+    if path.stem == "soft_labels":
         write_soft_labels(path, soft_labels(service))
     else:
-        _write_frame(path, log_frame(service) if what == "log" else votes_frame(service))
+        _write_frame(path, log_frame(service) if path.stem == "log" else votes_frame(service))
 
 
 def soft_labels(service: Service) -> SoftLabels:
-    """What `softspread spread` says about the votes that stand; live figures are of the settings' alpha."""
+    """What `softspread spread` says about the votes that stand, annotators weighted."""
     settings, graph = service.settings, service.graph
     names = Names(graph.n_items, np.asarray(service.items.ids), np.array(service.classes, dtype=object))
     estimator = ProbabilisticLabelSpreading(
         alpha=settings.alpha, prior_strength=settings.prior_strength, n_jobs=settings.n_jobs
     )
     votes = names.votes(service.history.standing_votes()[0])
-    return estimator.fit(graph, votes, item_ids=names.item_ids, classes=names.classes).soft_labels(LEVEL)
+    fitted = estimator.fit(graph, votes, item_ids=names.item_ids, classes=names.classes)
+    return fitted.soft_labels(CONFIDENCE_LEVEL)
 
 
 def votes_frame(service: Service) -> pd.DataFrame:
-    """Votes that nobody took back: item, label, weight, annotator, created_at; `softspread spread` reads
-    it.
-    """
+    """Standing votes as `softspread spread` reads them: item, label, weight, annotator, created_at."""
     table, places = service.history.standing_votes()
-    created = service.history.column("created_at")[places]
     return pd.DataFrame(
         {
             "item": service.items.ids[table.rows],
             "label": np.array(service.classes, dtype=object)[table.columns],
             "weight": table.weights,
             "annotator": table.annotators,
-            "created_at": pd.to_datetime(created, unit="s", utc=True),
+            "created_at": _times(service.history.column("created_at")[places]),
         }
     )
 
 
 def log_frame(service: Service) -> pd.DataFrame:
     """Every line of the log as it stands in the database."""
-    blocks: list[Any] = [row for block in service.store.read_log() for row in block]
-    frame = pd.DataFrame([tuple(row) for row in blocks], columns=LOG_COLUMNS)
+    lines = [tuple(row) for block in service.store.read_log() for row in block]
+    frame = pd.DataFrame(lines, columns=LOG_COLUMNS)
     frame["kind"] = frame["kind"].map(KIND_NAMES).astype(object)
     frame["undoes"] = frame["undoes"].astype("Int64")
-    frame["created_at"] = pd.to_datetime(frame["created_at"].astype(float), unit="s", utc=True)
+    frame["created_at"] = _times(frame["created_at"].astype(float))
     return frame
+
+
+def _times(seconds: Any) -> Any:
+    return pd.to_datetime(seconds, unit="s", utc=True)
 
 
 def _write_frame(path: Path, frame: pd.DataFrame) -> None:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,16 +22,18 @@ from softspread.errors import InputError, StoreError
 from softspread.graph.graph import Graph
 from softspread.queries.registry import needs_features
 from softspread.spreading.explain import explain
+from softspread.tuning.search import DEFAULT_ALPHA
 from softspread.web.log.clock import SteadyClock
 from softspread.web.log.entry import LONGEST_KEY, SKIP, UNDO, VOTE, VOTES_ADDED, Entry, Outcome
 from softspread.web.log.history import History
 from softspread.web.log.ledger import Ledger
 from softspread.web.log.store import Store
 from softspread.web.log.writer import Writer
-from softspread.web.project import analyst
+from softspread.web.project.alpha import RULE, AlphaRule, AlphaTuner
+from softspread.web.project.analyst import Analyst, latency, records, timeline
 from softspread.web.project.item_map import ItemMap, load_or_map
 from softspread.web.project.items import ItemSource
-from softspread.web.project.live_state import LiveState
+from softspread.web.project.live_state import CONFIDENCE_LEVEL, AlphaChoice, LiveState
 from softspread.web.project.queue import Queue, QueueRule
 from softspread.web.project.saved_graph import load_or_build
 from softspread.web.project.settings import GRAPH_FILE, SNAPSHOT_FILE, Settings
@@ -41,6 +43,7 @@ MAP_FILE = "map.npz"
 SNAPSHOT_SECONDS = 30.0
 SNAPSHOT_PAUSE_PER_WORK = 20.0  # writing a large state takes at most a twentieth of the time
 MOST_AHEAD = 20  # items that one user may hold
+IMPORTED_AT_ONCE = 200  # votes: a commit each
 logger = logging.getLogger(__name__)
 
 
@@ -74,8 +77,9 @@ class Service:
         *,
         graph: Graph | None = None,
         clock: Callable[[], float] = time.time,
+        alpha_rule: AlphaRule = RULE,
     ) -> None:
-        self.settings = settings
+        self.settings, self._alpha_rule = settings, alpha_rule
         if len(items) != len(X):
             raise InputError(f"there are {len(items):,} items but {len(X):,} embeddings.")
         self.items, self._X, self._graph = items, X, graph
@@ -117,13 +121,19 @@ class Service:
                 settings.n_neighbors,
                 keep_features=needs_features(settings.strategy),
             )
+            auto = settings.alpha == "auto"
             self.state = LiveState(
                 self.graph,
                 self.history,
-                len(self.classes),
-                alpha=settings.live_alpha,
+                self.items.ids,
+                self.classes,
+                choice=AlphaChoice(DEFAULT_ALPHA, reason="") if auto else AlphaChoice(float(settings.alpha)),
+                auto=auto,
                 prior_strength=settings.prior_strength,
                 n_jobs=settings.n_jobs,
+            )
+            self.tuner = AlphaTuner(
+                self.state, self.history, auto=auto, n_jobs=settings.n_jobs, rule=self._alpha_rule
             )
             snapshot = settings.data_dir / SNAPSHOT_FILE
             with nullcontext() if snapshot.is_file() else self.state.finding_scales():
@@ -142,7 +152,7 @@ class Service:
                 prepare=self.state.prepare,
             )
             self.queue.start()
-            self.analyst = analyst.Analyst(self.state, self.history, self.gold, self._changed)
+            self.analyst = Analyst(self.state, self.history, self.tuner, self.gold, self._changed)
             self.writer = Writer(self.store, self.history, self.ledger, self.clock, self._on_growth)
             self.writer.start()
             self.analyst.start()
@@ -153,7 +163,7 @@ class Service:
             raise
 
     def stop(self) -> None:
-        """Write what waits, keep the state, let go of the database."""
+        """Write what waits, save the state, close the database."""
         self._stop_event.set()
         self.writer.stop()
         self.queue.stop()
@@ -203,7 +213,7 @@ class Service:
         self.queue.voted(
             [(names[a], r, VOTES_ADDED[k]) for k, r, a in zip(kind, rows, annotator, strict=True)]
         )
-        self.state.tell()
+        self.state.notify()
         self._changed()
 
     def _changed(self) -> None:
@@ -252,9 +262,7 @@ class Service:
         return self.writer.submit(entries)
 
     def assign(self, annotator: str, wanted: int, holding: Sequence[str] = ()) -> list[Card]:
-        """The next items for a user as the page shows them, without those it holds unless their hints
-        change.
-        """
+        """The next items for a user; those that the page holds only if their hints may have changed."""
         held = [row for row in map(self.items.row_of, holding) if row is not None]
         rows = self.queue.assign(annotator, min(wanted, MOST_AHEAD), held[:MOST_AHEAD])
         if self.settings.mode == "assisted":
@@ -263,11 +271,8 @@ class Service:
 
     def cards(self, rows: Sequence[int], hints: bool = False) -> list[Card]:
         """Items as a page shows them, with soft labels only where asked."""
-        shown = (
-            self.state.soft_labels_of(np.array(rows, dtype=np.int64)).tolist()
-            if hints
-            else [None] * len(rows)
-        )
+        labels = self.state.soft_labels(np.array(rows, dtype=np.int64)) if hints else None
+        shown = [None] * len(rows) if labels is None else labels.p.tolist()
         items = self.items
         return [
             Card(row, str(items.ids[row]), items.text(row), items.has_picture(row), hint)
@@ -280,41 +285,34 @@ class Service:
         return Progress(len(voted), len(skipped))
 
     # ------------------------------------------------------------------------------------------------ answers
-    def soft_labels(self, rows: IntArray, level: float = analyst.LEVEL) -> list[dict[str, Any]]:
-        """Soft labels, evidence and intervals of some items, as they are now."""
-        mass = self.state.mass_of(rows)
-        p = self.state.to_soft_labels(mass)
-        lower, upper = self.state.intervals(mass, level)
-        return [
+    def soft_labels(self, rows: Sequence[int], level: float = CONFIDENCE_LEVEL) -> list[dict[str, Any]]:
+        """Soft labels, evidence and intervals of some items as they are now, ready for JSON."""
+        chosen = np.array(rows, dtype=np.int64)
+        labels = self.state.soft_labels(chosen, level)
+        return records(
             {
-                "row": int(row),
-                "item": str(self.items.ids[row]),
-                "p": p[place].tolist(),
-                "evidence": float(mass[place].sum()),
-                "lower": lower[place].tolist(),
-                "upper": upper[place].tolist(),
-                "votes": max(0, int(self.queue.counts[row])),
+                "row": chosen.tolist(),
+                "item": labels.ids.tolist(),
+                "p": labels.p.tolist(),
+                "evidence": labels.evidence.tolist(),
+                "lower": np.asarray(labels.lower).tolist(),
+                "upper": np.asarray(labels.upper).tolist(),
+                "votes": np.maximum(0, self.queue.counts[chosen]).astype(int).tolist(),
             }
-            for place, row in enumerate(rows)
-        ]
+        )
 
-    def why(self, row: int, top: int = 10) -> list[dict[str, Any]]:
-        """The votes behind one soft label, heaviest first; weights over all votes sum to 1."""
-        table, _ = self.history.standing_votes()
-        if not len(table) or table.annotators is None:
-            return []
-        behind = explain(self.state.diffusion, table, row, top)
-        who = np.asarray(behind.annotators)
-        return [
+    def explain(self, row: int, top: int = 10) -> list[dict[str, Any]]:
+        """The votes behind one soft label, heaviest first; the weights of all votes sum to 1."""
+        behind = explain(self.state.diffusion, self.history.standing_votes()[0], row, top)
+        return records(
             {
-                "row": int(voted),
-                "item": str(self.items.ids[voted]),
-                "label": self.classes[int(behind.columns[place])],
-                "annotator": str(who[place]),
-                "weight": float(behind.weights[place]),
+                "row": behind.rows.tolist(),
+                "item": self.items.ids[behind.rows].tolist(),
+                "label": [self.classes[column] for column in behind.columns],
+                "annotator": np.asarray(behind.annotators).tolist(),
+                "weight": behind.weights.tolist(),
             }
-            for place, voted in enumerate(behind.rows)
-        ]
+        )
 
     def search(self, text: str, offset: int = 0, limit: int = 20) -> IntArray:
         """Rows whose id holds the text, whatever its case; all rows for an empty text."""
@@ -340,7 +338,7 @@ class Service:
             "logged": len(self.history),
             "unknown": self.history.unknown,
             "leases": self.queue.n_leased,
-            "latency": analyst.latency(list(self.state.latencies)),
+            "latency": latency(list(self.state.latencies)),
         }
 
     def dashboard(self) -> dict[str, Any]:
@@ -348,20 +346,17 @@ class Service:
         overview = dict(self.analyst.overview)
         for name in ("ambiguous", "least_known"):
             rows = overview.get(name, [])
-            overview[name] = [
-                {**vars(card), **label}
-                for card, label in zip(
-                    self.cards(rows), self.soft_labels(np.array(rows, dtype=np.int64)), strict=True
-                )
-            ]
+            pairs = zip(self.cards(rows), self.soft_labels(rows), strict=True)
+            overview[name] = [{**vars(card), **label} for card, label in pairs]
         return {
             "version": self.version,
             "title": self.settings.title,
             "classes": self.classes,
             "counts": self.counts(),
             "overview": overview,
-            "timeline": analyst.timeline(self.history),
+            "timeline": timeline(self.history),
             "annotators": self.analyst.annotators,
+            "alpha": asdict(self.state.choice) | {"auto": self.tuner.auto},
             **self.analyst.quality,
         }
 
@@ -372,31 +367,29 @@ class Service:
         return self.map.rows.astype("<u4").tobytes() + self.map.places.astype("<f4").tobytes()
 
     def map_values(self) -> bytes:
-        """Class (uint16), evidence and uncertainty (float32) of the shown items, in the order of the
-        places.
-        """
+        """Evidence and uncertainty (float32), then class (uint16), in the order of the places."""
         if self.map is None:
             return b""
-        rows, analyst = self.map.rows, self.analyst
-        top = analyst.p[rows].argmax(axis=1)
-        parts = [analyst.evidence[rows].astype("<f4"), analyst.width[rows].astype("<f4"), top.astype("<u2")]
+        rows, seen = self.map.rows, self.analyst
+        top = seen.p[rows].argmax(axis=1)
+        parts = [seen.evidence[rows].astype("<f4"), seen.width[rows].astype("<f4"), top.astype("<u2")]
         return b"".join(part.tobytes() for part in parts)
 
     def import_votes(self, items: Any, labels: Any, annotators: Any, weights: Any, mark: str) -> int:
-        """Bring votes along from elsewhere, once for each ``mark``; how many were new."""
+        """Import votes from elsewhere, once per ``mark``; how many were new."""
         if self.store.fact(f"import {mark}") is not None:
             return 0
         if weights is not None and (np.asarray(weights) <= 0).any():
-            raise InputError("votes that are brought along must have weights above 0.")
+            raise InputError("imported votes must have weights above 0.")
         names = [None] * len(items) if annotators is None else list(annotators)
-        operations = []
+        entries = []
         for number, (item, label, name) in enumerate(zip(items, labels, names, strict=True)):
             who = "import" if name is None or pd.isna(name) else str(name)
             made = self.vote(who, str(item), str(label), f"import-{mark}-{number}", origin="import")
-            operations.append(made if weights is None else replace(made, weight=float(weights[number])))
+            entries.append(made if weights is None else replace(made, weight=float(weights[number])))
         new = 0
-        for start in range(0, len(operations), 200):
-            outcomes = self.submit(operations[start : start + 200]).result()
+        for start in range(0, len(entries), IMPORTED_AT_ONCE):
+            outcomes = self.submit(entries[start : start + IMPORTED_AT_ONCE]).result()
             new += sum(outcome.status == "accepted" for outcome in outcomes)
         self.store.set_fact(f"import {mark}", new)
         return new

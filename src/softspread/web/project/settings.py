@@ -7,7 +7,7 @@ from pathlib import Path
 from softspread._common import validation
 from softspread.errors import InputError
 from softspread.queries.registry import STRATEGIES
-from softspread.tuning.search import DEFAULT_ALPHA
+from softspread.tuning.search import alpha_candidates
 from softspread.web.log.entry import LONGEST_LABEL
 
 MODES = ("blind", "assisted")
@@ -39,7 +39,7 @@ class Settings:
     gold_share: float = 0.05  # of the items that a user gets
     unsure_weight: float = 0.5
     lease_seconds: float = 120.0  # then an item of someone who left goes to others
-    alpha: float | str = "auto"  # "auto": files hold soft labels of the alpha that the votes choose
+    alpha: float | str = "auto"  # "auto": chosen by held-out votes, again as they come in
     n_neighbors: int = 20
     prior_strength: float = 1e-4
     n_jobs: int | None = 1  # live pushes are local; more threads take processor time from requests
@@ -50,8 +50,7 @@ class Settings:
         validation.choice("mode", self.mode, MODES)
         STRATEGIES.check(self.strategy)
         validation.count("overlap", self.overlap, smallest=1)
-        if self.alpha != "auto":
-            validation.alpha(self.alpha)
+        alpha_candidates(self.alpha)
         validation.count("n_neighbors", self.n_neighbors, smallest=1)
         validation.not_negative("prior_strength", self.prior_strength)
         validation.positive("lease_seconds", self.lease_seconds)
@@ -66,11 +65,6 @@ class Settings:
                 "without accounts anyone who reaches the page can vote, so --no-auth listens on this machine "
                 f"only, got host {self.host!r}. Leave out --host, or leave out --no-auth."
             )
-
-    @property
-    def live_alpha(self) -> float:
-        """Of the live state, which follows every vote and cannot choose again each time."""
-        return DEFAULT_ALPHA if isinstance(self.alpha, str) else self.alpha
 
     @property
     def url(self) -> str:

@@ -74,8 +74,8 @@ def predict(body: PredictBody, user: AdminUser, context: Context) -> dict[str, A
     from_name, to_name = names_of(body.label_config) if body.label_config else context.label_studio_names
     rows = [row_of_task(service, task) for task in body.tasks]
     known = [row for row in rows if row is not None]
-    soft_labels = service.state.soft_labels_of(np.array(known, dtype=np.int64))
-    labels = dict(zip(known, soft_labels, strict=True))
+    found = service.state.soft_labels(np.array(known, dtype=np.int64)).p
+    labels = dict(zip(known, found, strict=True))
     version = model_version(service)
     results = []
     for row in rows:

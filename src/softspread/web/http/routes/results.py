@@ -1,13 +1,10 @@
-"""Looking: soft labels, intervals, why, next questions, the dashboard's data, its map and its events,
-exports.
-"""
+"""Results: soft labels, explanations, next questions, the dashboard's data, map and events, exports."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
@@ -17,7 +14,7 @@ from softspread.web.http.access import AdminUser, AppContext, Context
 from softspread.web.http.problems import USUAL, documented
 from softspread.web.http.routes.voting import LARGEST_ROW, Row
 from softspread.web.project import exports
-from softspread.web.project.analyst import LEVEL
+from softspread.web.project.live_state import CONFIDENCE_LEVEL
 
 router = APIRouter(prefix="/api/v1", tags=["results"], responses=USUAL)
 SHORTEST_EVENT_PAUSE = 0.5  # seconds between two events
@@ -26,47 +23,39 @@ MOST_STREAMS = 200
 NO_CACHE = {"Cache-Control": "no-store"}
 
 
-@router.get("/soft-labels", responses=documented(404))
+@router.get("/soft-labels", response_model=schemas.SoftLabelsOut, responses=documented(404))
 def soft_labels(
     user: AdminUser,
     context: Context,
     items: Annotated[list[str] | None, Query(max_length=schemas.MOST_ROWS)] = None,
     offset: Annotated[int, Query(ge=0, le=LARGEST_ROW)] = 0,
     limit: Annotated[int, Query(ge=1, le=schemas.MOST_ROWS)] = 100,
-    confidence_level: Annotated[float, Query(gt=0, lt=1)] = LEVEL,
-) -> schemas.SoftLabelsOut:
+    confidence_level: Annotated[float, Query(gt=0, lt=1)] = CONFIDENCE_LEVEL,
+) -> Any:
     """Soft labels and intervals: of the items named, else of a page of all items."""
     service = context.service
+    rows: Sequence[int] = range(len(service.items))[offset : offset + limit]
     if items:
-        rows = [service.items.row_of(item) for item in items]
-        if None in rows:
-            raise HTTPException(404, f"there is no item {items[rows.index(None)]!r}")
-        chosen = np.array(rows, dtype=np.int64)
-    else:
-        chosen = np.arange(
-            min(offset, len(service.items)), min(offset + limit, len(service.items)), dtype=np.int64
-        )
-    return schemas.SoftLabelsOut(
-        classes=service.classes,
-        confidence_level=confidence_level,
-        refined=service.state.refined,
-        items=[schemas.SoftLabelOut(**label) for label in service.soft_labels(chosen, confidence_level)],
-    )
+        found = [(item, service.items.row_of(item)) for item in items]
+        rows = [row for _, row in found if row is not None]
+        if len(rows) < len(found):
+            raise HTTPException(404, f"there is no item {next(item for item, row in found if row is None)!r}")
+    return {
+        "classes": service.classes,
+        "confidence_level": confidence_level,
+        "refined": service.state.refined,
+        "items": service.soft_labels(rows, confidence_level),
+    }
 
 
-@router.get("/items/{row}/why", responses=documented(404))
-def why(
-    row: Row, user: AdminUser, context: Context, top: Annotated[int, Query(ge=1, le=100)] = 10
-) -> schemas.WhyOut:
+@router.get("/items/{row}/why", response_model=schemas.WhyOut, responses=documented(404))
+def why(row: Row, user: AdminUser, context: Context, top: Annotated[int, Query(ge=1, le=100)] = 10) -> Any:
     """The soft label of an item and the votes behind it, heaviest first."""
     service = context.service
     if row >= len(service.items):
         raise HTTPException(404, f"there is no item in row {row}")
-    return schemas.WhyOut(
-        label=schemas.SoftLabelOut(**service.soft_labels(np.array([row]))[0]),
-        card=service.cards([row])[0],
-        votes=[schemas.ReasonOut(**reason) for reason in service.why(row, top)],
-    )
+    label, card = service.soft_labels([row])[0], service.cards([row])[0]
+    return {"label": label, "card": card, "votes": service.explain(row, top)}
 
 
 @router.get("/queries")

@@ -41,6 +41,13 @@ function showQuality({ quality, gain, verdict, trend, counts }) {
   ], { margin: { l: 40, r: 6, t: 4, b: 34 }, yaxis: { title: { text: "RMSE" } }, xaxis: { title: { text: "votes" } } });
 }
 
+/** How far votes travel, and who says so. */
+function showAlpha({ alpha, n_votes, reason, auto }) {
+  const why = !auto ? "as set at the start" : n_votes ? `chosen from ${number(n_votes)} votes` : "the default until there are 10 votes";
+  $("alpha").textContent = `Votes travel with alpha ${alpha}, ${why}.`;
+  $("alpha").title = auto ? reason : "";
+}
+
 // ------------------------------------------------------------------------------------------------------------- charts
 function showCharts({ timeline, overview, classes }) {
   plot("chart-time", [{ x: timeline.times.map((time) => new Date(1000 * time)), y: timeline.votes, mode: "lines", line: { shape: "hv", color: accent(), width: 2 }, fill: "tozeroy", fillcolor: "rgba(80,120,220,.12)", hovertemplate: "%{y} votes<extra>%{x}</extra>" }], {});
@@ -203,6 +210,7 @@ async function load() {
     seen = data.version;
     showCounts(data.counts);
     showQuality(data);
+    showAlpha(data.alpha);
     showCharts(data);
     showPeople(data);
     showLists(data);
