@@ -9,7 +9,15 @@ from pathlib import Path
 import numpy as np
 
 from softspread._common.types import AnyArray, IntArray
-from softspread.datasets.core import Dataset, check_length, find_file, read_array, read_features, shares
+from softspread.datasets.core import (
+    Dataset,
+    Source,
+    check_length,
+    find_file,
+    read_array,
+    read_features,
+    shares,
+)
 from softspread.errors import StoreError
 from softspread.votes.votes import Votes
 
@@ -98,3 +106,7 @@ def load_cifar10h(folder: Path, features: str | None = None) -> Dataset:
         features=name,
         note="relative frequencies of human votes",
     )
+
+
+CIFAR10 = Source(load_cifar10, "50,000 photographs, 10 classes", CIFAR10_HELP)
+CIFAR10H = Source(load_cifar10h, "10,000 photographs, 10 classes, about 50 human votes each", CIFAR10H_HELP)

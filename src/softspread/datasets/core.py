@@ -3,6 +3,7 @@
 normalised entropy of a soft label = -sum p ln p / ln C, in [0, 1]        theory: [normalised entropy]
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,19 @@ class Dataset:
     def with_soft_labels(self, p_true: FloatArray, note: str) -> "Dataset":
         """The same items with other soft labels as the truth."""
         return replace(self, p_true=p_true, note=note)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """How a dataset is read: what is registered under its name."""
+
+    read: Callable[..., Dataset]  # of options, after the folder of the local copy where there is one
+    summary: str
+    download: str = ""  # what to do first; empty where nothing has to be downloaded
+
+    def __call__(self, *where: Any, **options: Any) -> Dataset:
+        """Read it."""
+        return self.read(*where, **options)
 
 
 def normalized_entropy(p: Any) -> FloatArray:

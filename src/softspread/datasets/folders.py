@@ -12,7 +12,15 @@ import pandas as pd
 
 from softspread._common import validation
 from softspread._common.types import AnyArray
-from softspread.datasets.core import Dataset, check_length, find_file, read_array, read_features, shares
+from softspread.datasets.core import (
+    Dataset,
+    Source,
+    check_length,
+    find_file,
+    read_array,
+    read_features,
+    shares,
+)
 from softspread.errors import InputError, MissingExtraError, StoreError
 from softspread.votes.votes import Votes
 
@@ -164,3 +172,7 @@ def load_arrays(folder: Path, features: str | None = None) -> Dataset:
     X, name = read_features(folder, features, len(table))
     labels = check_length(columns.astype(np.int64), len(table), path)
     return Dataset(folder.name, classes, X, labels=labels, features=name)
+
+
+ANIMALS10 = Source(load_animals10, "26,179 photographs of animals, 10 classes", ANIMALS_HELP)
+TINY_IMAGENET = Source(load_tiny_imagenet, "100,000 small photographs, 200 classes", TINY_HELP)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from softspread._common.types import AnyArray
-from softspread.datasets.core import Dataset, check_length, find_file, read_array, read_features
+from softspread.datasets.core import Dataset, Source, check_length, find_file, read_array, read_features
 from softspread.errors import StoreError
 
 UNSIGNED_BYTE = 8
@@ -82,3 +82,7 @@ def load_emnist_digits(folder: Path, features: str | None = None) -> Dataset:
     X, name = read_features(folder, features, len(images))
     upright = np.ascontiguousarray(images.transpose(0, 2, 1))
     return Dataset("emnist_digits", np.arange(10), X, labels=labels, images=upright, features=name)
+
+
+MNIST = Source(load_mnist, "70,000 handwritten digits", MNIST_HELP)
+EMNIST_DIGITS = Source(load_emnist_digits, "240,000 handwritten digits", EMNIST_HELP)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from softspread._common.types import AnyArray
-from softspread.datasets.core import Dataset, check_length, find_file, read_array, read_features
+from softspread.datasets.core import Dataset, Source, check_length, find_file, read_array, read_features
 from softspread.errors import StoreError
 from softspread.votes.votes import Votes
 
@@ -70,3 +70,6 @@ def _table(path: Path) -> AnyArray:
         )
     except ValueError as error:
         raise StoreError(f"{path} is no table of numbers ({error}). {LABELME_HELP}") from error
+
+
+LABELME = Source(load_labelme, "1,000 photographs, 8 classes, votes of 59 people", LABELME_HELP)

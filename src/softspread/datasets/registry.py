@@ -7,15 +7,15 @@ light version, cross-validated class probabilities of a logistic regression on t
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from softspread._common.registry import Registry
 from softspread._common.types import FloatArray
-from softspread.datasets import cifar, folders, idx, labelme, synthetic
-from softspread.datasets.core import Dataset, check_length, read_array
+from softspread.datasets import folders
+from softspread.datasets.core import Dataset, Source, check_length, read_array
 from softspread.errors import InputError, StoreError
 from softspread.simulate import simulate_soft_labels
 
@@ -23,61 +23,30 @@ LIGHT_NOTE = "class probabilities of a logistic regression on the features, 3-fo
 FILE_NOTE = "soft_labels.npy"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One dataset in the list."""
+_HERE = "softspread.datasets"
+DATASETS: Registry[Callable[..., Dataset]] = Registry(
+    "dataset",
+    "softspread.datasets",
+    {
+        "two_moons": f"{_HERE}.synthetic:TWO_MOONS",
+        "sine_curve": f"{_HERE}.synthetic:SINE_CURVE",
+        "digits": f"{_HERE}.synthetic:DIGITS",
+        "cifar10": f"{_HERE}.cifar:CIFAR10",
+        "cifar10h": f"{_HERE}.cifar:CIFAR10H",
+        "mnist": f"{_HERE}.idx:MNIST",
+        "emnist_digits": f"{_HERE}.idx:EMNIST_DIGITS",
+        "animals10": f"{_HERE}.folders:ANIMALS10",
+        "tiny_imagenet": f"{_HERE}.folders:TINY_IMAGENET",
+        "labelme": f"{_HERE}.labelme:LABELME",
+    },
+    otherwise="or a folder of your own",
+)
 
-    name: str
-    summary: str
-    download: str  # what to do first; empty where nothing has to be downloaded
-    read: Callable[..., Dataset]
 
-    @property
-    def local(self) -> bool:
-        """Whether it needs a folder."""
-        return bool(self.download)
-
-
-ENTRIES = {
-    entry.name: entry
-    for entry in (
-        Entry(
-            "two_moons",
-            "two half circles in the plane, 2 classes, soft labels of a small network",
-            "",
-            synthetic.two_moons,
-        ),
-        Entry("sine_curve", "items on a line, 2 classes, closed-form soft labels", "", synthetic.sine_curve),
-        Entry("digits", "1797 handwritten digits, simulated soft labels", "", synthetic.digits),
-        Entry("cifar10", "50,000 photographs, 10 classes", cifar.CIFAR10_HELP, cifar.load_cifar10),
-        Entry(
-            "cifar10h",
-            "10,000 photographs, 10 classes, about 50 human votes each",
-            cifar.CIFAR10H_HELP,
-            cifar.load_cifar10h,
-        ),
-        Entry("mnist", "70,000 handwritten digits", idx.MNIST_HELP, idx.load_mnist),
-        Entry("emnist_digits", "240,000 handwritten digits", idx.EMNIST_HELP, idx.load_emnist_digits),
-        Entry(
-            "animals10",
-            "26,179 photographs of animals, 10 classes",
-            folders.ANIMALS_HELP,
-            folders.load_animals10,
-        ),
-        Entry(
-            "tiny_imagenet",
-            "100,000 small photographs, 200 classes",
-            folders.TINY_HELP,
-            folders.load_tiny_imagenet,
-        ),
-        Entry(
-            "labelme",
-            "1,000 photographs, 8 classes, votes of 59 people",
-            labelme.LABELME_HELP,
-            labelme.load_labelme,
-        ),
-    )
-}
+def source_of(name: str) -> Source:
+    """How a dataset is read; a plain function needs no download and is summed up by its first line."""
+    part = DATASETS.get(name)
+    return part if isinstance(part, Source) else Source(part, (part.__doc__ or "").strip().partition("\n")[0])
 
 
 def names() -> list[str]:
@@ -88,7 +57,7 @@ def names() -> list[str]:
     >>> names()[:3]
     ['two_moons', 'sine_curve', 'digits']
     """
-    return list(ENTRIES)
+    return list(DATASETS.names())
 
 
 def describe(name: str) -> str:
@@ -99,13 +68,13 @@ def describe(name: str) -> str:
     >>> describe("sine_curve")
     'sine_curve: items on a line, 2 classes, closed-form soft labels. Needs no download.'
     """
-    entry = _entry(name)
-    return f"{name}: {entry.summary}. {entry.download or 'Needs no download.'}"
+    source = source_of(name)
+    return f"{name}: {source.summary.rstrip('.')}. {source.download or 'Needs no download.'}"
 
 
 def available(name: str, data: Path | None = None) -> bool:
     """Whether a dataset can be loaded from ``<data>/<name>``, or needs no folder."""
-    if name in ENTRIES and not ENTRIES[name].local:
+    if name in DATASETS.names() and not source_of(name).download:
         return True
     return data is not None and (Path(data) / name).is_dir()
 
@@ -124,9 +93,9 @@ def load(name: str, data: Path | str | None = None, **options: Any) -> Dataset:
     >>> load("sine_curve", n_items=50).n_items
     50
     """
-    entry = ENTRIES.get(name)
-    if entry is not None and not entry.local:
-        return entry.read(**options)
+    source = source_of(name) if name in DATASETS.names() else None
+    if source is not None and not source.download:
+        return source(**options)
     if data is None:
         raise InputError(
             f"{name} is read from a local copy; name the folder above {name}/ with --data. {_hint(name)}"
@@ -134,8 +103,8 @@ def load(name: str, data: Path | str | None = None, **options: Any) -> Dataset:
     folder = Path(data) / name
     if not folder.is_dir():
         raise StoreError(f"there is no folder {folder}. {_hint(name)}")
-    if entry is not None:
-        found = entry.read(folder, **options)
+    if source is not None:
+        found = source(folder, **options)
     elif (folder / "votes.csv").exists() or (folder / "votes.parquet").exists():
         found = folders.load_folder(folder, **options)
     else:
@@ -163,13 +132,5 @@ def light_soft_labels(X: FloatArray, labels: Any, random_state: int = 0) -> Floa
     return simulate_soft_labels(X, labels, random_state, classifier=model)
 
 
-def _entry(name: str) -> Entry:
-    if name not in ENTRIES:
-        raise InputError(
-            f"dataset {name!r} is unknown; there are {', '.join(ENTRIES)}, or a folder of your own."
-        )
-    return ENTRIES[name]
-
-
 def _hint(name: str) -> str:
-    return ENTRIES[name].download if name in ENTRIES else folders.VOTES_HELP
+    return source_of(name).download if name in DATASETS.names() else folders.VOTES_HELP

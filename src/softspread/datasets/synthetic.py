@@ -14,7 +14,7 @@ import numpy as np
 
 from softspread._common import validation
 from softspread._common.types import AnyArray, FloatArray
-from softspread.datasets.core import Dataset
+from softspread.datasets.core import Dataset, Source
 from softspread.simulate import N_FOLDS, N_TREES, simulate_soft_labels
 
 N_MOONS = 1_000  # the paper's text; its published raw results have 10,000
@@ -167,3 +167,8 @@ def reduced(X: AnyArray, technique: str, seed: int = 0) -> FloatArray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Isomap says that it joins the pieces of its graph, and how
         return np.asarray(model.fit_transform(X), dtype=np.float64)
+
+
+TWO_MOONS = Source(two_moons, "two half circles in the plane, 2 classes, soft labels of a small network")
+SINE_CURVE = Source(sine_curve, "items on a line, 2 classes, closed-form soft labels")
+DIGITS = Source(digits, "1797 handwritten digits, simulated soft labels")
