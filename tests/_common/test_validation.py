@@ -439,7 +439,7 @@ def test_inputs_are_never_modified():
     A = np.ones((12, 12))
     for array in (x, y, prior, A):
         array.setflags(write=False)
-    ProbabilisticLabelSpreading(n_neighbors=3, prior=prior).fit(x, y).update(3, 1).predict_proba(x)
+    ProbabilisticLabelSpreading(n_neighbors=3, prior=prior).fit(x, y).update(3, 1).predict_proba(x[:5])
     ProbabilisticLabelSpreading(prior=prior).fit(affinity_graph(A), y).update(3, 1)
     for est in (VoteHistogram(), KNeighborsVotes(n_neighbors=2), GaussianKernelRegression(gamma=1.0)):
         est.fit(x, y).update(3, 1).predict_proba(x)

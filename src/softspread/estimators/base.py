@@ -5,22 +5,27 @@
 Here ids and class names become rows and columns, and results get their names back.
 """
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softspread._common import validation
 from softspread._common.types import AnyArray, FloatArray
-from softspread.errors import InputError
+from softspread.errors import InputError, SoftspreadWarning
 from softspread.graph.graph import Graph
 from softspread.intervals.registry import INTERVALS
 from softspread.intervals.task import IntervalMethod, IntervalTask, SpreadFit
 from softspread.spreading.evidence import Evidence, SoftLabels
 from softspread.votes.reading import Names, read_y
-from softspread.votes.table import VoteTable
+from softspread.votes.table import VoteTable, joined
 from softspread.votes.votes import Votes
 
 
@@ -34,10 +39,14 @@ class Answer:
 
 
 class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of the estimators: a subclass says how votes become mass."""
+    """Base of the estimators: a subclass says how votes become evidence."""
 
     prior: Any = None
     prior_strength: Any = 0.0
+    _accepts_graph = False
+    _tells_fitted_from_new = False  # whether an item is answered differently if it comes as a new one
+    _doc_link_module = "softspread"
+    _doc_link_template = "https://arxiv.org/abs/2602.04574"  # the paper describes all four
 
     # ------------------------------------------------------------------------------- what a subclass fills in
     def _check_parameters(self) -> None:
@@ -70,47 +79,164 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return None
 
     # ------------------------------------------------------------------------------------------------ fitting
-    def fit(self, X: Any, y: Any, *, item_ids: Any = None, classes: Any = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike | Graph,
+        y: ArrayLike | Votes,
+        *,
+        item_ids: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Self:
         """Learn from votes on some of the items of X.
 
         Parameters
         ----------
-        X : (n, d) array or frame, or a Graph
-        y : (n,) labels with -1 (or None) for no vote, (n, n_classes) counts, or Votes
-        item_ids : (n,) names by which Votes refer to items; else they refer to positions
-        classes : ordered class names; else the labels found, sorted
+        X : (n, d) array-like, or Graph
+            Features of the items, one row each. Estimators that spread votes also take a graph.
+        y : (n,) or (n, n_classes) array-like, or Votes
+            One label per item with -1 or None for no vote, votes per item and class, or Votes.
+        item_ids : (n,) array-like, optional
+            Names by which Votes refer to items; by default they refer to positions.
+        classes : (n_classes,) array-like, optional
+            Class names in the order of columns; by default the labels found, sorted. Once given, a label
+            outside is refused, here and by :meth:`update`.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        See Also
+        --------
+        update : Further votes on the same items.
+        partial_fit : Further items.
+        soft_labels : The answer, with intervals.
+
+        Examples
+        --------
+        >>> from softspread import VoteHistogram, Votes
+        >>> votes = Votes.from_pairs(["a", "a", "b"], ["yes", "no", "yes"])
+        >>> VoteHistogram().fit([[0.0], [1.0]], votes, item_ids=["a", "b"]).predict_proba().tolist()
+        [[0.5, 0.5], [0.0, 1.0]]
         """
+        with self._unchanged_on_failure():
+            self._check_parameters()
+            if isinstance(X, Graph):
+                if not self._accepts_graph:
+                    raise InputError(f"{type(self).__name__} needs the features of the items, not a Graph.")
+                n = X.n_items
+                self.n_features_in_ = X.features.shape[1] if X.features is not None else 0
+                self._items: Any = X
+                self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+            else:
+                self._items = self._read_features(X, reset=True)
+                n = len(self._items)
+            self._classes_given = classes is not None
+            self._start(*read_y(y, n, item_ids, classes))
+        return self
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | Votes,
+        classes: ArrayLike | None = None,
+        *,
+        item_ids: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from a further batch of items and the votes on them.
+
+        Batch by batch gives the same as one :meth:`fit` of all batches. New items change the graph, so that
+        each call costs a fit; for further votes on known items :meth:`update` takes milliseconds.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+            Features of the batch. Without ids every row is a new item.
+        y : (n,) or (n, n_classes) array-like, or Votes
+            Votes on the items of the batch, in any form that :meth:`fit` takes.
+        classes : (n_classes,) array-like, optional
+            Class names, for the first call.
+        item_ids : (n,) array-like, optional
+            Names of the batch's items, if the first batch had names. A known name is the known item.
+
+        Returns
+        -------
+        self
+            The estimator, fitted to all batches so far.
+
+        See Also
+        --------
+        fit : All items at once.
+        update : Further votes on the same items.
+
+        Examples
+        --------
+        >>> from softspread import VoteHistogram
+        >>> est = VoteHistogram().partial_fit([[0.0], [1.0]], [0, -1], classes=[0, 1])
+        >>> est.partial_fit([[2.0]], [1]).vote_counts_.tolist()
+        [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]]
+        """
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, y, item_ids=item_ids, classes=classes)
+        with self._unchanged_on_failure():
+            self._check_parameters()
+            items, new, names = self._batch(X, y, classes, item_ids)
+            if names.n_items == self.n_items_:
+                return self._add(new, names)
+            votes = self._votes.take(slice(None))
+            votes.append(new)
+            names.check_retractions(votes)
+            self._items = items
+            self._start(votes, names)
+        return self
+
+    def _batch(
+        self, X: ArrayLike, y: ArrayLike | Votes, classes: ArrayLike | None, item_ids: ArrayLike | None
+    ) -> tuple[AnyArray, VoteTable, Names]:
+        """All items with those of a further batch, its votes among them, and the names of all."""
+        if isinstance(X, Graph) or isinstance(self._items, Graph):
+            raise InputError("a Graph cannot grow; fit again with a larger one, or use update for votes.")
+        if classes is not None and validation.class_names(classes).tolist() != self.classes_.tolist():
+            raise InputError(f"the classes were fixed by the first batch: {self.classes_.tolist()[:20]}.")
+        if (item_ids is None) != (self.item_ids_ is None):
+            raise InputError("either every batch has item_ids or none has; the first one decides.")
+        features = self._read_features(X, reset=False)
+        # counts without names of their own are in the order of classes_
+        in_order = not isinstance(y, Votes) and np.ndim(y) == 2 and not hasattr(y, "columns")
+        votes, batch = read_y(y, len(features), item_ids, self.classes_ if in_order else None)
+        names = self._names_with(batch.classes, None)
+        rows, fresh = np.arange(len(features)) + self.n_items_, np.ones(len(features), dtype=bool)
+        ids = None
+        if batch.item_ids is not None and self.item_ids_ is not None:
+            known = validation.lookup(self.item_ids_).get_indexer(validation.lookup(batch.item_ids))
+            fresh = known < 0
+            rows = np.where(fresh, self.n_items_ + np.cumsum(fresh) - 1, known)
+            ids = joined(self.item_ids_, batch.item_ids[fresh])
+        columns = validation.columns_of_labels(batch.classes, names.classes)[votes.columns]
+        new = VoteTable(rows[votes.rows], columns, votes.weights, votes.annotators)
+        names = Names(self.n_items_ + int(fresh.sum()), ids, names.classes)
+        return np.concatenate([self._items, features[fresh].astype(self._items.dtype)]), new, names
+
+    @contextmanager
+    def _unchanged_on_failure(self) -> Iterator[None]:
+        """A refused or interrupted fit leaves the estimator as it was."""
         before = dict(self.__dict__)
         try:
-            return self._fit(X, y, item_ids, classes)
-        except BaseException:  # a refused or interrupted fit leaves the estimator as it was
+            yield
+        except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
 
-    def _fit(self, X: Any, y: Any, item_ids: Any, classes: Any) -> Self:
-        self._check_parameters()
-        if isinstance(X, Graph):
-            if not self._accepts_graph:
-                raise InputError(f"{type(self).__name__} needs the features of the items, not a Graph.")
-            n = X.n_items
-            self.n_features_in_ = X.features.shape[1] if X.features is not None else 0
-            self._items: Any = X
-            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        else:
-            self._items = self._read_features(X, reset=True)
-            n = len(self._items)
-        self._votes, names = read_y(y, n, item_ids, classes)
+    def _start(self, votes: VoteTable, names: Names) -> None:
+        self._votes = votes
         self._use_names(names)
         self._set_prior()
         self._spread()
-        return self
 
     def _use_names(self, names: Names) -> None:
         self._names = names
         self.n_items_, self.item_ids_, self.classes_ = names.n_items, names.item_ids, names.classes
-
-    _accepts_graph = False
 
     def _read_features(self, X: Any, reset: bool) -> AnyArray:
         try:
@@ -128,37 +254,126 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.prior_ = validation.prior(given, n, n_classes)
 
     # -------------------------------------------------------------------------------------------- later votes
-    def update(self, items: Any, labels: Any, annotators: Any = None, weights: Any = None) -> Self:
-        """Take in further votes; a class first seen now is appended to ``classes_``."""
-        check_is_fitted(self)
-        return self._take_in(Votes.from_pairs(*_listed(items, labels, annotators), weights))
+    def update(
+        self,
+        items: ArrayLike,
+        labels: ArrayLike,
+        annotators: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        *,
+        new_classes: str | None = None,
+    ) -> Self:
+        """Take in further votes; only the new votes' work is done.
 
-    def undo(self, items: Any, labels: Any, annotators: Any = None, weights: Any = None) -> Self:
-        """Take votes back, the exact inverse of :meth:`update`; votes never cast are refused."""
+        What was chosen by the fit, alpha above all, stays: fit again after many new votes.
+
+        Parameters
+        ----------
+        items : (m,) array-like, or one item
+            Ids of the voted items, or positions where items have no ids.
+        labels : (m,) array-like, or one label
+            The class of each vote.
+        annotators : (m,) array-like, or one name, optional
+            Who cast each vote.
+        weights : (m,) array-like or float, optional
+            How much each vote counts; 1 by default, negative takes back.
+        new_classes : {None, "add"}, default None
+            What to do with a label that is no class yet: "add" appends it to ``classes_``; None does so
+            unless ``fit`` was given ``classes``, and refuses it then.
+
+        Returns
+        -------
+        self
+            The estimator with the new votes.
+
+        See Also
+        --------
+        undo : The inverse.
+        partial_fit : Further items.
+
+        Examples
+        --------
+        >>> from softspread import VoteHistogram
+        >>> est = VoteHistogram().fit([[0.0], [1.0]], [0, 1])
+        >>> est.update([0, 0], [1, 1]).vote_counts_[0].tolist()
+        [1.0, 2.0]
+        """
+        check_is_fitted(self)
+        if new_classes is not None:
+            validation.choice("new_classes", new_classes, ("add",), "or None")
+        votes = Votes.from_pairs(*_listed(items, labels, annotators), weights)
+        names = self._names_with(votes.labels, new_classes)
+        return self._add(names.table(votes), names)
+
+    def undo(
+        self,
+        items: ArrayLike,
+        labels: ArrayLike,
+        annotators: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+    ) -> Self:
+        """Take votes back, the exact inverse of :meth:`update`.
+
+        Parameters
+        ----------
+        items : (m,) array-like, or one item
+            Ids of the voted items, or positions where items have no ids.
+        labels : (m,) array-like, or one label
+            The class of each vote.
+        annotators : (m,) array-like, or one name, optional
+            Who cast each vote; must be named if the vote was.
+        weights : (m,) array-like or float, optional
+            How much each vote counted; 1 by default.
+
+        Returns
+        -------
+        self
+            The estimator without these votes; votes never cast are refused.
+
+        See Also
+        --------
+        update : The inverse.
+
+        Examples
+        --------
+        >>> from softspread import VoteHistogram
+        >>> est = VoteHistogram().fit([[0.0], [1.0]], [0, 1])
+        >>> est.update(0, 1).undo(0, 1).vote_counts_.tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+        """
         check_is_fitted(self)
         votes = Votes.from_pairs(*_listed(items, labels, annotators), weights)
         never = self._names.unknown(votes.labels).tolist()
         if never:
             raise InputError(f"cannot take back a vote that was never cast: no vote names {never[0]!r}.")
-        return self._take_in(Votes(votes.items, votes.labels, -votes.weights, votes.annotators))
+        table = self._names.table(votes)
+        return self._add(table.with_weights(-table.weights), self._names)
 
-    def _take_in(self, votes: Votes) -> Self:
-        new_classes = self._names.unknown(votes.labels)
-        names = self._names.with_classes(new_classes)
-        new = names.table(votes)
+    def _names_with(self, labels: AnyArray, new_classes: str | None) -> Names:
+        """The names with the classes that labels add, where they may."""
+        unknown = self._names.unknown(labels)
+        if len(unknown) and self._classes_given and new_classes != "add":
+            raise InputError(
+                f"{unknown.tolist()[0]!r} is not among the classes {self.classes_.tolist()[:20]} that fit "
+                "was given; update(..., new_classes='add') adds it."
+            )
+        return self._names.with_classes(unknown)
+
+    def _add(self, new: VoteTable, names: Names) -> Self:
+        """Take in votes on known items; a failure leaves the estimator as it was."""
         if (new.weights < 0).any():
             both = self._votes.on_items(new.rows)
             both.append(new)
             names.check_retractions(both)
-        # Nothing was changed up to here: a refused update leaves the estimator as it was.
         before = self._names, self.prior_
+        n_new = len(names.classes) - len(self.classes_)
         self._use_names(names)
-        if len(new_classes):
-            self._widen_prior(len(new_classes))
+        if n_new:
+            self._widen_prior(n_new)
         self._votes.append(new)
         try:
             self._spread_more(new)
-        except BaseException:  # neither does one that fails or is interrupted
+        except BaseException:
             self._votes.forget(len(new))
             self._use_names(before[0])
             self.prior_ = before[1]
@@ -173,42 +388,148 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.prior_ = np.hstack([self.prior_, np.zeros((self.n_items_, n_new))])
 
     # ------------------------------------------------------------------------------------------------ answers
-    def predict_freq(self, X: Any = None) -> FloatArray:
-        """Mass per class, (n, n_classes): how many virtual votes each item has received."""
-        return self._about(X).evidence.mass
+    def predict_freq(self, X: ArrayLike | None = None, *, transductive: bool | None = None) -> FloatArray:
+        """Mass per class: how many virtual votes each item has received.
 
-    def predict_proba(self, X: Any = None) -> FloatArray:
-        """Soft labels, (n, n_classes), of the fitted items or of new ones."""
-        return self._about(X).p
+        Parameters
+        ----------
+        X : (m, d) array-like, optional
+            Features of *new* items; by default the fitted items.
+        transductive : bool, optional
+            True if X are the fitted items, see :meth:`predict_proba`.
 
-    def predict(self, X: Any = None) -> AnyArray:
-        """The most probable class of each item."""
-        best = self._about(X).p.argmax(axis=1)
+        Returns
+        -------
+        (n, n_classes) array
+            One row per item.
+
+        See Also
+        --------
+        predict_proba : The same, normalised.
+
+        Examples
+        --------
+        >>> from softspread import VoteHistogram
+        >>> VoteHistogram().fit([[0.0], [1.0]], [[2, 1], [0, 0]]).predict_freq().tolist()
+        [[2.0, 1.0], [0.0, 0.0]]
+        """
+        return self._about(X, transductive).evidence.mass
+
+    def predict_proba(self, X: ArrayLike | None = None, *, transductive: bool | None = None) -> FloatArray:
+        """Soft labels of the fitted items, or of new ones.
+
+        Items in X are *new* ones, also if they are equal to fitted items: they are answered from their
+        neighbours alone, as one that was not there when votes were spread. For the fitted items leave X out.
+
+        Parameters
+        ----------
+        X : (m, d) array-like, optional
+            Features of *new* items; by default the fitted items.
+        transductive : bool, optional
+            True: X are the fitted items, which is checked, and the answer is theirs. This passes through a
+            pipeline: ``pipe.predict_proba(X, transductive=True)``. By default X are new items, with a warning
+            if they are exactly the fitted ones; False leaves the warning out.
+
+        Returns
+        -------
+        (n, n_classes) array
+            One row per item, which sums to 1.
+
+        See Also
+        --------
+        soft_labels : The same with intervals and evidence.
+        label_distributions_ : The same for the fitted items.
+
+        Examples
+        --------
+        >>> from softspread import VoteHistogram
+        >>> est = VoteHistogram().fit([[0.0], [1.0]], [[3, 1], [0, 0]])
+        >>> est.predict_proba().tolist()
+        [[0.75, 0.25], [0.5, 0.5]]
+        """
+        return self._about(X, transductive).p
+
+    def predict(self, X: ArrayLike | None = None, *, transductive: bool | None = None) -> AnyArray:
+        """The most probable class of each item.
+
+        Parameters
+        ----------
+        X : (m, d) array-like, optional
+            Features of *new* items; by default the fitted items.
+        transductive : bool, optional
+            True if X are the fitted items, see :meth:`predict_proba`.
+
+        Returns
+        -------
+        (n,) array
+            Class names.
+
+        See Also
+        --------
+        predict_proba : How probable each class is.
+
+        Examples
+        --------
+        >>> from softspread import VoteHistogram
+        >>> VoteHistogram().fit([[0.0], [1.0]], ["yes", "no"]).predict().tolist()
+        ['yes', 'no']
+        """
+        best = self._about(X, transductive).p.argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def predict_interval(
         self,
-        X: Any = None,
+        X: ArrayLike | None = None,
         confidence_level: float = 0.9,
         method: str | IntervalMethod = "wilson",
         lipschitz: float | None = None,
         simultaneous: bool = False,
+        *,
+        transductive: bool | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper end of an interval for each soft label, (n, n_classes) each.
+        """An interval for each soft label.
 
         Parameters
         ----------
-        confidence_level : strictly between 0 and 1
-        method : "wilson" reads mass as votes; "wilson_floor" rounds it down to whole votes first, as the
-            paper does. Where votes are spread also: "hoeffding" holds for any soft labels that change by at
-            most ``lipschitz`` per unit of distance; "calibrated" learns from items with two or more votes how
-            far neighbours can be trusted. Or the name of a plug-in, or a function of an
-            :class:`~softspread.intervals.task.IntervalTask`
-        lipschitz : for "hoeffding": None estimates it from the soft labels of neighbours, 0 leaves the bias
-            out
-        simultaneous : hold for all classes of an item together, by a union bound
+        X : (m, d) array-like, optional
+            Features of *new* items; by default the fitted items.
+        confidence_level : float, default 0.9
+            Strictly between 0 and 1.
+        method : str or function, default "wilson"
+            "wilson" reads mass as votes; "wilson_floor" rounds it down to whole votes first, as the paper
+            does. Where votes are spread also: "hoeffding" holds for any soft labels that change by at most
+            ``lipschitz`` per unit of distance; "calibrated" learns from items with two or more votes how far
+            neighbours can be trusted. Or the name of a plug-in, or a function of an
+            :class:`~softspread.intervals.task.IntervalTask`.
+        lipschitz : float, optional
+            For "hoeffding": by default estimated from the soft labels of neighbours; 0 leaves the bias out.
+        simultaneous : bool, default False
+            Hold for all classes of an item together, by a union bound.
+        transductive : bool, optional
+            True if X are the fitted items, see :meth:`predict_proba`.
+
+        Returns
+        -------
+        lower, upper : (n, n_classes) array
+            Ends of the intervals, in [0, 1].
+
+        See Also
+        --------
+        soft_labels : Soft labels with their intervals, in one object.
+
+        Examples
+        --------
+        >>> from softspread import VoteHistogram
+        >>> lower, upper = VoteHistogram().fit([[0.0]], [[3, 1]]).predict_interval(confidence_level=0.8)
+        >>> lower.round(2).tolist(), upper.round(2).tolist()
+        ([[0.43, 0.08]], [[0.92, 0.57]])
         """
-        return self._with_interval(X, confidence_level, method, lipschitz, simultaneous)[1:]
+        if isinstance(X, Real):
+            raise InputError(
+                f"X must hold the features of new items, got the number {X!r}; did you mean "
+                f"predict_interval(confidence_level={X!r})?"
+            )
+        return self._with_interval(X, transductive, confidence_level, method, lipschitz, simultaneous)[1:]
 
     def soft_labels(
         self,
@@ -220,15 +541,42 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> SoftLabels:
         """Soft labels of the fitted items with evidence and intervals, in one object.
 
-        Parameters are those of :meth:`predict_interval`.
+        Parameters
+        ----------
+        confidence_level : float, default 0.9
+            Of the intervals, strictly between 0 and 1.
+        method : str or function, default "wilson"
+            How intervals are found, see :meth:`predict_interval`.
+        lipschitz : float, optional
+            For the method "hoeffding", see :meth:`predict_interval`.
+        simultaneous : bool, default False
+            Whether the intervals of an item hold for all classes together.
+
+        Returns
+        -------
+        SoftLabels
+            With ids, classes, p, evidence, lower and upper; ``to_frame()`` is one row per item.
+
+        See Also
+        --------
+        predict_proba : Soft labels alone, also of new items.
+
+        Examples
+        --------
+        >>> from softspread import VoteHistogram
+        >>> VoteHistogram().fit([[0.0], [1.0]], [[3, 1], [0, 2]]).soft_labels()
+        SoftLabels(2 items, 2 classes: 0, 1; median evidence 3; with intervals)
         """
-        answer, lower, upper = self._with_interval(None, confidence_level, method, lipschitz, simultaneous)
+        answer, lower, upper = self._with_interval(
+            None, None, confidence_level, method, lipschitz, simultaneous
+        )
         ids = self._names.items(np.arange(self.n_items_))
         return SoftLabels(ids, self.classes_, answer.p, answer.evidence.total, lower, upper)
 
     def _with_interval(
         self,
-        X: Any,
+        X: ArrayLike | None,
+        transductive: bool | None,
         level: float,
         method: str | IntervalMethod,
         lipschitz: float | None,
@@ -236,10 +584,10 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Answer, FloatArray, FloatArray]:
         level = validation.between_0_and_1("confidence_level", level)
         find_interval = INTERVALS.find(method)
-        self._checked(X)
+        check_is_fitted(self)
         if getattr(find_interval, "needs_refined", False):
             self._refine()
-        answer = self._about(X)
+        answer = self._about(X, transductive)
         mass = answer.evidence.mass
         n_together = mass.shape[1] if simultaneous else 1
         spread = self._spread_fit(answer)
@@ -258,7 +606,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def evidence_(self) -> FloatArray:
-        """How much each fitted item has received, (n,)."""
+        """How many virtual votes each fitted item has received, (n,)."""
         return self._about(None).evidence.total
 
     @property
@@ -273,22 +621,24 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self._votes.counts(self.n_items_, len(self.classes_))
 
-    def _about(self, X: Any) -> Answer:
+    def _about(self, X: ArrayLike | None, transductive: bool | None = None) -> Answer:
         """Evidence and soft labels of the fitted items (X is None), or of new ones."""
-        new = self._checked(X)
+        new = self._checked(X, transductive)
         evidence, prior = (self._evidence(), self.prior_) if new is None else self._evidence_of_new(new)
         return Answer(evidence, evidence.soft_labels(prior, self._prior_strength()), new)
 
     def _prior_strength(self) -> float:
         return float(self.prior_strength)
 
-    def _checked(self, X: Any) -> AnyArray | None:
+    def _checked(self, X: ArrayLike | None, transductive: bool | None = None) -> AnyArray | None:
+        """Features of new items; None for the fitted ones."""
         check_is_fitted(self)
         if len(self.classes_) == 0:
             raise InputError("no class is known yet: pass classes to fit, or update with a first vote.")
         if X is None:
             return None
-        if isinstance(self._items, Graph) and self._items.features is None:
+        fitted = self._items.features if isinstance(self._items, Graph) else self._items
+        if fitted is None:
             raise InputError(
                 "this estimator was fitted on an affinity; it has no features to place new items by."
             )
@@ -298,8 +648,25 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise InputError(
                     f"X has {new.shape[1]} features, the graph was made from {self.n_features_in_}."
                 )
+        else:
+            new = self._read_features(X, reset=False)
+        if transductive is False or not (transductive or self._tells_fitted_from_new):
             return new
-        return self._read_features(X, reset=False)
+        same = np.array_equal(new, fitted)
+        if transductive and not same:
+            raise InputError(
+                "transductive=True asks about the fitted items, and X holds others; leave X out for the "
+                "fitted items, or transductive for new ones."
+            )
+        if same and not transductive:
+            warnings.warn(
+                "X are the fitted items, answered here as if they were new, from their neighbours alone. "
+                "Leave X out for their own soft labels, or pass transductive=True, also through a pipeline; "
+                "transductive=False leaves this warning out.",
+                SoftspreadWarning,
+                stacklevel=4,
+            )
+        return None if transductive else new
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_votes")

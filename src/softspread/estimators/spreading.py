@@ -89,6 +89,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
     """
 
     _accepts_graph = True
+    _tells_fitted_from_new = True
 
     def __init__(
         self,
@@ -278,11 +279,30 @@ class ProbabilisticLabelSpreading(VotesEstimator):
     ) -> pd.DataFrame:
         """Why each item is uncertain: people disagree, or too few votes reached it.
 
+        Parameters
+        ----------
+        confidence_level : float, default 0.9
+            Of the intervals behind it, strictly between 0 and 1.
+        method : str or function, default "wilson"
+            How intervals are found, see :meth:`predict_interval`.
+
         Returns
         -------
-        One row per item: aleatoric (entropy of the soft label over its largest possible value), epistemic
-        (width of the widest interval), evidence, and a verdict: "clear", "ambiguous" or "not enough votes";
-        see :func:`~softspread.intervals.uncertainty_split`
+        pandas.DataFrame
+            One row per item: aleatoric (entropy of the soft label over its largest possible value), epistemic
+            (mean width of the item's intervals), evidence, and a verdict: "clear", "ambiguous" or "not enough
+            votes".
+
+        See Also
+        --------
+        softspread.uncertainty_split : The rule behind the verdict.
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [9.0], [10.0]]
+        >>> est = ProbabilisticLabelSpreading(n_neighbors=1).fit(X, [0, -1, -1, 1])
+        >>> est.uncertainty()["verdict"].tolist()[0]
+        'not enough votes'
         """
         frame = split_uncertainty_of(self.soft_labels(confidence_level, method)).to_frame()
         if self.item_ids_ is not None:

@@ -74,6 +74,7 @@ def save(est: VotesEstimator, path: str | Path) -> None:
         "objects": objects,
     }
     header["n_features_in"] = int(est.n_features_in_)
+    header["classes_given"] = est._classes_given
     if hasattr(est, "feature_names_in_"):
         header["feature_names_in"] = list(est.feature_names_in_)
     if isinstance(est, ProbabilisticLabelSpreading):
@@ -99,6 +100,7 @@ def load(path: str | Path) -> VotesEstimator:
             arrays["votes.rows"], arrays["votes.columns"], arrays["votes.weights"], annotators
         )
         est.n_features_in_ = header["n_features_in"]
+        est._classes_given = header["classes_given"]
         if "feature_names_in" in header:
             est.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
         if "prior" in arrays:

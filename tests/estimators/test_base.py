@@ -1,0 +1,153 @@
+"""Habits that all estimators share: later votes and items, fixed classes, new items against fitted ones."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from softspread import (
+    GaussianKernelRegression,
+    InputError,
+    KNeighborsVotes,
+    ProbabilisticLabelSpreading,
+    SoftspreadWarning,
+    VoteHistogram,
+    Votes,
+    knn_graph,
+)
+
+ESTIMATORS = {
+    "spreading": lambda: ProbabilisticLabelSpreading(alpha=0.8, n_neighbors=4),
+    "histogram": VoteHistogram,
+    "kernel": lambda: GaussianKernelRegression(gamma=1.0),
+    "neighbours": lambda: KNeighborsVotes(n_neighbors=3),
+}
+
+
+@pytest.fixture(params=ESTIMATORS.values(), ids=ESTIMATORS)
+def est(request):
+    return request.param()
+
+
+@pytest.fixture
+def items(rng):
+    """Forty items, and labels of half of them."""
+    return rng.normal(size=(40, 2)), np.where(np.arange(40) % 2, np.arange(40) % 3, -1)
+
+
+def test_batches_give_what_one_fit_gives(est, items):
+    """partial_fit in scikit-learn's sense: the items of all batches and their votes."""
+    X, y = items
+    whole = fresh(est).fit(X, y)
+    for part in (slice(0, 15), slice(15, 39), slice(39, 40)):
+        est.partial_fit(X[part], y[part], classes=[0, 1, 2])
+    assert est.classes_.tolist() == whole.classes_.tolist()
+    np.testing.assert_allclose(est.predict_freq(), whole.predict_freq(), atol=1e-9)
+
+
+def fresh(est):
+    """An estimator with the same parameters."""
+    return type(est)(**est.get_params())
+
+
+def test_a_known_id_is_the_known_item(est, items):
+    """With ids a batch may name items again: their votes are added, and only new ids are new items."""
+    X, _ = items
+    est.partial_fit(X[:10], Votes.from_pairs(["i0"], ["a"]), item_ids=[f"i{row}" for row in range(10)])
+    est.partial_fit(X[8:12], ["b", None, "a", None], item_ids=["i8", "i9", "i10", "i11"])
+    assert est.n_items_ == 12
+    assert est.item_ids_.tolist() == [f"i{row}" for row in range(12)]
+    frame = est.votes_.to_frame()
+    assert frame[["item", "label"]].to_numpy().tolist() == [["i0", "a"], ["i8", "b"], ["i10", "a"]]
+    est.partial_fit(X[:1], ["c"], item_ids=["i0"])
+    assert est.n_items_ == 12
+    assert est.vote_counts_[0].tolist() == [1, 0, 1]
+
+
+def test_counts_of_a_batch_are_in_the_order_of_the_classes(est, items):
+    """Without names of their own; a frame's columns are found by name."""
+    X, _ = items
+    est.partial_fit(X[:5], Votes.from_pairs([0], ["b"]), classes=["b", "a"])
+    est.partial_fit(X[5:7], [[2, 0], [0, 1]])
+    est.partial_fit(X[7:8], pd.DataFrame({"a": [3], "b": [0]}))
+    assert est.vote_counts_[5:].tolist() == [[2, 0], [0, 1], [0, 3]]
+
+
+@pytest.mark.parametrize(
+    ("batch", "message"),
+    [
+        ({"item_ids": ["x"]}, "either every batch has item_ids or none"),
+        ({"classes": [0, 1]}, "fixed by the first batch"),
+        ({"X": np.zeros((1, 3))}, "3 features"),
+        ({"y": [5]}, "5 is not among the classes"),
+        ({"X": knn_graph(np.arange(4.0)[:, None], 1), "y": [0] * 4}, "a Graph cannot grow"),
+    ],
+)
+def test_a_refused_batch_changes_nothing(est, items, batch, message):
+    """Neither items nor votes."""
+    X, y = items
+    est.partial_fit(X, y, classes=[0, 1, 2])
+    before = est.predict_freq()
+    with pytest.raises(InputError, match=message):
+        est.partial_fit(**{"X": X[:1], "y": [1], **batch})
+    assert est.n_items_ == 40
+    np.testing.assert_array_equal(est.predict_freq(), before)
+
+
+def test_classes_given_to_fit_are_all_there_are(est, items):
+    """Another label is refused by fit and by update, unless it is to be added."""
+    X, y = items
+    with pytest.raises(InputError, match="not among the classes"):
+        est.fit(X, y, classes=[0, 1])
+    est.fit(X, y, classes=[0, 1, 2])
+    with pytest.raises(InputError, match=r"7 is not among the classes .* new_classes='add'"):
+        est.update(0, 7)
+    assert est.classes_.tolist() == [0, 1, 2]
+    assert est.update(0, 7, new_classes="add").classes_.tolist() == [0, 1, 2, 7]
+    with pytest.raises(InputError, match="new_classes must be one of 'add'"):
+        est.update(0, 7, new_classes="maybe")
+    assert est.fit(X, y).update(0, 7).classes_.tolist() == [0, 1, 2, 7]  # found, not given
+
+
+def test_a_number_in_place_of_items_is_answered_with_a_hint(est, items):
+    """predict_interval(0.9) means the confidence level."""
+    with pytest.raises(InputError, match=r"did you mean predict_interval\(confidence_level=0\.9\)"):
+        est.fit(*items).predict_interval(0.9)
+
+
+def test_fitted_items_that_come_as_new_ones_are_pointed_out(items):
+    """X are new items; the fitted ones are asked for by leaving it out, or by transductive=True."""
+    X, y = items
+    est = ESTIMATORS["spreading"]().fit(X, y)
+    with pytest.warns(SoftspreadWarning, match="transductive=True"):
+        as_new = est.predict_proba(X)
+    np.testing.assert_array_equal(est.predict_proba(X, transductive=False), as_new)
+    np.testing.assert_array_equal(est.predict_proba(X, transductive=True), est.predict_proba())
+    assert np.abs(as_new - est.predict_proba()).max() > 0.01
+    with pytest.raises(InputError, match="X holds others"):
+        est.predict_proba(X[:5], transductive=True)
+    lower, _ = est.predict_interval(X, transductive=True)
+    np.testing.assert_array_equal(lower, est.predict_interval()[0])
+    np.testing.assert_array_equal(est.predict_freq(X, transductive=True), est.predict_freq())
+    np.testing.assert_array_equal(est.predict(X, transductive=True), est.predict())
+
+
+def test_a_pipeline_hands_out_the_transductive_answer(items):
+    """pipe.predict_proba(X, transductive=True) is the last step's predict_proba()."""
+    X, y = items
+    pipe = make_pipeline(StandardScaler(), ESTIMATORS["spreading"]()).fit(X, y)
+    np.testing.assert_array_equal(pipe.predict_proba(X, transductive=True), pipe[-1].predict_proba())
+
+
+def test_the_notebook_links_to_the_paper(est):
+    """scikit-learn's HTML of an estimator knows where to read on."""
+    assert est._get_doc_link() == "https://arxiv.org/abs/2602.04574"
+
+
+def test_votes_are_handed_back_with_their_names(est, items):
+    """votes_ has a short description and a table."""
+    votes = Votes.from_pairs(["b", "a"], ["yes", "no"], annotators=["ann", "bob"])
+    est.fit(items[0][:8], votes, item_ids=list("abcdefgh"))
+    assert repr(est.votes_) == "Votes(2 votes on 2 items for 2 classes by 2 annotators)"
+    assert est.votes_.to_frame()["item"].tolist() == ["b", "a"]
