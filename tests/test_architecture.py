@@ -38,6 +38,9 @@ ORDER = [
     "report",
     "demo",
     "reproduce",
+    "web.log",
+    "web.project",
+    "web.http",
     "web",
     "testing",
     "cli",
@@ -180,6 +183,15 @@ def test_the_inner_numbering_stays_inside(path):
         or (dotted_name(node).split(".", 1)[-1] in INNER_ARRAYS or dotted_name(node) in INNER_ARRAYS)
     }
     assert not used, f"{sorted(used)} speak the inner numbering"
+
+
+@each_of([path for path in FILES if name_of(path) == "web"])
+def test_the_page_has_one_room_for_sql_and_one_for_http(path):
+    """A project knows neither."""
+    room = path.relative_to(SRC).parts[1]
+    used = {name.split(".")[0] for name in imported_modules(path)}
+    assert room == "log" or not used & {"sqlalchemy", "alembic", "sqlite3"}
+    assert room == "http" or not used & {"fastapi", "starlette", "uvicorn", "jinja2"}
 
 
 @everyfile

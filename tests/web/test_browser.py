@@ -282,7 +282,7 @@ def test_the_dashboard_moves_while_others_vote(team, visit):
     assert lead.complaints == []
 
 
-def test_an_admin_invites_somebody_who_votes(tmp_path, visit):
+def test_an_admin_invites_someone_who_votes(tmp_path, visit):
     """From the first link to the first vote of a newcomer."""
     with running(tmp_path, items=small_pictures()) as service:
         app = create_app(service, stop_service=False)

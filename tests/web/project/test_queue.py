@@ -55,7 +55,7 @@ def test_a_person_who_asks_again_gets_the_same_items_in_the_same_order(make_queu
     assert queue.assign("ann", 5) == queue.assign("ann", 5)
 
 
-def test_a_lease_runs_out_when_somebody_leaves(make_queue):
+def test_a_lease_expires_when_someone_leaves(make_queue):
     """Then the item goes to someone else."""
     queue, _, clock = make_queue()
     queue.assign("ann", N)

@@ -136,5 +136,13 @@ async def admin_user(user: CurrentUser) -> User:
     return user
 
 
-AdminUser = Annotated[User, Depends(admin_user)]
 Context = Annotated[AppContext, Depends(get_context)]
+
+
+async def get_service(context: Context) -> Service:
+    """Dependency: the project."""
+    return context.service
+
+
+AdminUser = Annotated[User, Depends(admin_user)]
+Project = Annotated[Service, Depends(get_service)]

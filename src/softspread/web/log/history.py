@@ -134,6 +134,4 @@ class History:
 
     def counts(self, n: int) -> FloatArray:
         """(n,) votes that stand on each item, whatever they weigh."""
-        kind, rows = self.columns("kind", "row")
-        counts = np.bincount(rows[kind == VOTE], minlength=n) - np.bincount(rows[kind == UNDO], minlength=n)
-        return np.asarray(counts, dtype=np.float64)
+        return np.bincount(self.standing_votes()[0].rows, minlength=n).astype(np.float64)

@@ -74,20 +74,15 @@ def predict(body: PredictBody, user: AdminUser, context: Context) -> dict[str, A
     from_name, to_name = names_of(body.label_config) if body.label_config else context.label_studio_names
     rows = [row_of_task(service, task) for task in body.tasks]
     known = [row for row in rows if row is not None]
-    found = service.state.soft_labels(np.array(known, dtype=np.int64)).p
-    labels = dict(zip(known, found, strict=True))
-    version = model_version(service)
-    results = []
+    labels = service.state.soft_labels(np.array(known, dtype=np.int64))
+    scores = zip(labels.labels, labels.p.max(axis=1).tolist(), strict=True)
+    best: dict[int | None, tuple[Any, float]] = dict(zip(known, scores, strict=True))
+    names = {"from_name": from_name, "to_name": to_name, "type": "choices"}
+    version, results = model_version(service), []
     for row in rows:
-        if row is None:
-            results.append({"result": [], "score": 0.0, "model_version": version})
-            continue
-        p = labels[row]
-        best = int(p.argmax())
-        score, value = float(p[best]), {"choices": [service.classes[best]]}
-        names = {"from_name": from_name, "to_name": to_name, "type": "choices"}
-        choice = {**names, "value": value, "score": score}
-        results.append({"result": [choice], "score": score, "model_version": version})
+        label, score = best.get(row, (None, 0.0))
+        choice = {**names, "value": {"choices": [label]}, "score": score}
+        results.append({"result": [] if row is None else [choice], "score": score, "model_version": version})
     return {"results": results, "model_version": version}
 
 

@@ -5,18 +5,18 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from softspread.queries.registry import STRATEGIES
 from softspread.web.http import schemas
-from softspread.web.http.access import AdminUser, AppContext, Context
+from softspread.web.http.access import AdminUser, AppContext, Context, Project, admin_user
 from softspread.web.http.problems import USUAL, documented
 from softspread.web.http.routes.voting import LARGEST_ROW, Row
 from softspread.web.project import exports
 from softspread.web.project.live_state import CONFIDENCE_LEVEL
 
-router = APIRouter(prefix="/api/v1", tags=["results"], responses=USUAL)
+router = APIRouter(prefix="/api/v1", tags=["results"], responses=USUAL, dependencies=[Depends(admin_user)])
 SHORTEST_EVENT_PAUSE = 0.5  # seconds between two events
 HEARTBEAT_SECONDS = 15.0  # keeps proxies from closing a quiet stream
 MOST_STREAMS = 200
@@ -25,15 +25,13 @@ NO_CACHE = {"Cache-Control": "no-store"}
 
 @router.get("/soft-labels", response_model=schemas.SoftLabelsOut, responses=documented(404))
 def soft_labels(
-    user: AdminUser,
-    context: Context,
+    service: Project,
     items: Annotated[list[str] | None, Query(max_length=schemas.MOST_ROWS)] = None,
     offset: Annotated[int, Query(ge=0, le=LARGEST_ROW)] = 0,
     limit: Annotated[int, Query(ge=1, le=schemas.MOST_ROWS)] = 100,
     confidence_level: Annotated[float, Query(gt=0, lt=1)] = CONFIDENCE_LEVEL,
 ) -> Any:
     """Soft labels and intervals: of the items named, else of a page of all items."""
-    service = context.service
     rows: Sequence[int] = range(len(service.items))[offset : offset + limit]
     if items:
         found = [(item, service.items.row_of(item)) for item in items]
@@ -49,9 +47,8 @@ def soft_labels(
 
 
 @router.get("/items/{row}/why", response_model=schemas.WhyOut, responses=documented(404))
-def why(row: Row, user: AdminUser, context: Context, top: Annotated[int, Query(ge=1, le=100)] = 10) -> Any:
+def why(row: Row, service: Project, top: Annotated[int, Query(ge=1, le=100)] = 10) -> Any:
     """The soft label of an item and the votes behind it, heaviest first."""
-    service = context.service
     if row >= len(service.items):
         raise HTTPException(404, f"there is no item in row {row}")
     label, card = service.soft_labels([row])[0], service.cards([row])[0]
@@ -60,43 +57,41 @@ def why(row: Row, user: AdminUser, context: Context, top: Annotated[int, Query(g
 
 @router.get("/queries")
 def queries(
-    user: AdminUser,
-    context: Context,
+    service: Project,
     count: Annotated[int, Query(ge=1, le=100)] = 10,
     strategy: Annotated[str | None, Query(json_schema_extra={"enum": [*STRATEGIES.names()]})] = None,
 ) -> schemas.ItemsOut:
     """Which items to vote on next; nobody is given them."""
-    rows = context.service.queue.peek(count, strategy)
-    cards = context.service.cards(rows.tolist())
+    cards = service.cards(service.queue.peek(count, strategy).tolist())
     return schemas.ItemsOut(total=len(cards), items=cards)
 
 
 @router.get("/dashboard")
-def dashboard(user: AdminUser, context: Context) -> dict[str, Any]:
+def dashboard(service: Project) -> dict[str, Any]:
     """Everything the dashboard shows but the map."""
-    return context.service.dashboard()
+    return service.dashboard()
 
 
 @router.get(
     "/map/places", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}}
 )
-def map_places(user: AdminUser, context: Context) -> Response:
+def map_places(service: Project) -> Response:
     """Rows (uint32) and places (float32 pairs) of the items on the map; empty while it is being drawn."""
-    return Response(context.service.map_places(), media_type="application/octet-stream", headers=NO_CACHE)
+    return Response(service.map_places(), media_type="application/octet-stream", headers=NO_CACHE)
 
 
 @router.get(
     "/map/values", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}}
 )
-def map_values(user: AdminUser, context: Context) -> Response:
+def map_values(service: Project) -> Response:
     """Evidence and uncertainty (float32), then class (uint16), in the order of the places."""
-    return Response(context.service.map_values(), media_type="application/octet-stream", headers=NO_CACHE)
+    return Response(service.map_values(), media_type="application/octet-stream", headers=NO_CACHE)
 
 
 @router.get(
     "/events", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}}
 )
-async def events(user: AdminUser, context: Context) -> StreamingResponse:
+async def events(context: Context) -> StreamingResponse:
     """Server-sent events: the numbers on top of the dashboard, at most twice a second."""
     if context.streams >= MOST_STREAMS:
         raise HTTPException(503, "too many dashboards are open", headers={"Retry-After": "10"})

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from softspread.errors import InputError
 from softspread.web.http import schemas
-from softspread.web.http.access import AppContext, Context, CurrentUser, current_user, get_context
+from softspread.web.http.access import AppContext, Context, CurrentUser, Project, current_user, get_context
 from softspread.web.http.problems import USUAL, documented
 from softspread.web.log.accounts import User
 from softspread.web.log.entry import KIND_NAMES, Entry, Outcome
@@ -29,9 +29,9 @@ _as_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 
 
 @router.get("/project")
-async def project(user: CurrentUser, context: Context) -> schemas.ProjectOut:
+async def project(user: CurrentUser, service: Project) -> schemas.ProjectOut:
     """What is voted on, and how."""
-    settings = context.service.settings
+    settings = service.settings
     return schemas.ProjectOut(
         title=settings.title,
         question=settings.question,
@@ -39,7 +39,7 @@ async def project(user: CurrentUser, context: Context) -> schemas.ProjectOut:
         mode=settings.mode,
         strategy=settings.strategy,
         overlap=settings.overlap,
-        items=len(context.service.items),
+        items=len(service.items),
     )
 
 
@@ -81,12 +81,12 @@ async def undo(body: schemas.UndosIn, user: CurrentUser, context: Context) -> sc
 @router.get("/votes")
 def votes(
     user: CurrentUser,
-    context: Context,
+    service: Project,
     after: Annotated[int, Query(ge=0, le=2**53)] = 0,
     limit: Annotated[int, Query(ge=1, le=schemas.MOST_ROWS)] = 100,
 ) -> schemas.LogOut:
     """The vote log in order, from an id on; annotators see their own lines."""
-    entries = context.service.store.entries(after, limit, None if user.is_admin else user.name)
+    entries = service.store.entries(after, limit, None if user.is_admin else user.name)
     found = [asdict(entry) | {"kind": KIND_NAMES[entry.kind]} for entry in entries]
     return schemas.LogOut(entries=[schemas.EntryOut(**entry) for entry in found])
 
@@ -94,13 +94,12 @@ def votes(
 @router.get("/items")
 def items(
     user: CurrentUser,
-    context: Context,
+    service: Project,
     search: Annotated[str, Query(max_length=200)] = "",
     offset: Annotated[int, Query(ge=0, le=LARGEST_ROW)] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 20,
 ) -> schemas.ItemsOut:
     """Items by a part of their id."""
-    service = context.service
     rows = service.search(search, offset, limit)
     return schemas.ItemsOut(total=len(service.items), items=service.cards(rows.tolist()))
 
@@ -110,9 +109,9 @@ def items(
     response_class=Response,
     responses={200: {"content": {"image/*": {}}}, **documented(404)},
 )
-def picture(row: Row, user: CurrentUser, context: Context) -> Response:
+def picture(row: Row, user: CurrentUser, service: Project) -> Response:
     """The picture of an item."""
-    items = context.service.items
+    items = service.items
     return _picture(items.picture(row) if row < len(items) else None)
 
 
@@ -121,9 +120,9 @@ def picture(row: Row, user: CurrentUser, context: Context) -> Response:
     response_class=Response,
     responses={200: {"content": {"image/png": {}}}, **documented(404)},
 )
-def thumbnail(row: Row, user: CurrentUser, context: Context) -> Response:
+def thumbnail(row: Row, user: CurrentUser, service: Project) -> Response:
     """A small picture of an item."""
-    items = context.service.items
+    items = service.items
     found = items.thumbnail(row) if row < len(items) else None
     return _picture(None if found is None else (found, "image/png"))
 

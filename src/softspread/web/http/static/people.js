@@ -1,4 +1,4 @@
-// The people page: invitations, accounts, tokens, what was done.
+// The people page: invitations, accounts, tokens, the audit log.
 
 import { $, ask, config, make, when } from "./shared.js";
 
@@ -21,7 +21,7 @@ async function load() {
     account.id === config.me ? "you" : make("button", { type: "button", onclick: () => doing(() => ask("PATCH", `/api/v1/accounts/${account.id}`, { active: !account.active })) }, account.active ? "Close" : "Open again"))));
   const now = Date.now() / 1000;
   $("invitations").replaceChildren(...data.invitations.map((one) => row(one.note || "–", one.role, one.created_by,
-    one.used_by ? `used by ${one.used_by}` : one.expires_at < now ? "run out" : `open until ${when(one.expires_at)}`,
+    one.used_by ? `used by ${one.used_by}` : one.expires_at < now ? "expired" : `open until ${when(one.expires_at)}`,
     one.used_by ? "" : make("button", { type: "button", onclick: () => doing(() => ask("DELETE", `/api/v1/invitations/${one.id}`)) }, "Withdraw"))));
   $("tokens").replaceChildren(...data.tokens.map((token) => make("li", {}, make("b", {}, token.name), make("span", { class: "muted small" }, when(token.created_at)),
     make("button", { type: "button", onclick: () => doing(() => ask("DELETE", `/api/v1/tokens/${token.id}`)) }, "Revoke"))));
