@@ -3,9 +3,13 @@
 import ast
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from softspread._common.registry import Registry
 
 SRC = Path(__file__).parents[1] / "src" / "softspread"
 FILES = sorted(SRC.rglob("*.py"))
@@ -124,6 +128,37 @@ def module_name(path):
     """Dotted name of a file; a package is its __init__."""
     parts = path.relative_to(SRC.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def modules_used(path, names):
+    """Which of the named modules a file imports anywhere; of a package only what it takes from there."""
+    used = set()
+    for node in nodes_of(path):
+        if isinstance(node, ast.Import):
+            used |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found = {f"{node.module}.{alias.name}" for alias in node.names}
+            used |= {dotted if dotted in names else node.module for dotted in found}
+    return used & names.keys() - {module_name(path)}
+
+
+def registered_modules(name):
+    """Modules that the registries of a module load when asked."""
+    registries = [part for part in vars(import_module(name)).values() if isinstance(part, Registry)]
+    return {target.partition(":")[0] for registry in registries for target in registry._built_in.values()}
+
+
+def test_no_two_modules_import_each_other():
+    """Neither directly nor through others, also inside functions, for types, or by name in a registry."""
+    names = {module_name(path): path for path in FILES if path != SRC / "__init__.py"}
+    imports = {name: modules_used(path, names) for name, path in names.items()}
+    for name in names:
+        if name.endswith(".registry"):
+            imports[name] |= registered_modules(name) - {name}
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
 
 
 @each_of([path for path in FILES if path.name == "registry.py" and path.parent.name != "datasets"])

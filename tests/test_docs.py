@@ -1,6 +1,7 @@
 """What the docs promise about the code holds: formulas, rooms, links."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,49 @@ def test_links_between_pages_hold(page):
     links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text())
     local = [link for link in links if not re.match(r"[a-z]+:", link)]
     assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+def docstring_of(place):
+    module, _, names = place.partition(":")
+    part = import_module(module)
+    for name in names.split("."):
+        part = getattr(part, name)
+    return part.__doc__
+
+
+@pytest.mark.parametrize(
+    ("registry", "place"),
+    [
+        ("softspread.diffusion.registry:SOLVERS", "softspread:ProbabilisticLabelSpreading"),
+        ("softspread.graph.registry:SEARCHES", "softspread:ProbabilisticLabelSpreading"),
+        ("softspread.graph.registry:SEARCHES", "softspread:knn_graph"),
+        ("softspread.queries.registry:STRATEGIES", "softspread:ProbabilisticLabelSpreading.query"),
+        (
+            "softspread.intervals.registry:INTERVALS",
+            "softspread:ProbabilisticLabelSpreading.predict_interval",
+        ),
+        ("softspread.embedding.encoders.registry:ENCODERS", "softspread:embed"),
+        ("softspread.embedding.reducers.registry:REDUCERS", "softspread:embed"),
+    ],
+)
+def test_docstrings_name_every_choice(registry, place):
+    """Whoever reads help() sees what a parameter takes."""
+    module, _, name = registry.partition(":")
+    names = getattr(import_module(module), name).names()
+    assert [word for word in names if f'"{word}"' not in docstring_of(place)] == []
+
+
+@pytest.mark.parametrize(
+    "registry",
+    [
+        "softspread.queries.registry:STRATEGIES",
+        "softspread.intervals.registry:INTERVALS",
+        "softspread.datasets.registry:DATASETS",
+        "softspread.embedding.encoders.registry:ENCODERS",
+    ],
+)
+def test_some_page_names_every_choice(registry):
+    """A new strategy, method, dataset or encoder is described somewhere."""
+    module, _, name = registry.partition(":")
+    text = "".join(page.read_text() for page in PAGES)
+    assert [word for word in getattr(import_module(module), name).names() if f"`{word}" not in text] == []
