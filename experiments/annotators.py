@@ -21,11 +21,15 @@ import pandas as pd
 
 from softspread import knn_graph
 from softspread._common.types import FloatArray, IntArray
-from softspread.annotators.cells import net_votes
-from softspread.annotators.fit import fit_annotators
+from softspread.annotators.fit import KAPPAS, fit_annotators
+from softspread.annotators.report import AnnotatorFit
+from softspread.annotators.weighting import Weighting
 from softspread.diffusion.diffusion import Diffusion
 from softspread.graph.graph import Graph
 from softspread.spreading.evidence import soft_labels
+from softspread.tuning.candidates import SearchSpace
+from softspread.tuning.search import choose_parameters
+from softspread.votes.ballots import Ballots
 from softspread.votes.table import VoteTable
 
 ALPHAS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
@@ -99,24 +103,39 @@ def dawid_skene(votes: VoteTable, n: int, n_classes: int) -> FloatArray | None:
     return out
 
 
+def fit(
+    at: Callable[[float], Diffusion], votes: VoteTable, n_classes: int, confusion: bool = False
+) -> AnnotatorFit:
+    """Annotators rated, alpha and strength chosen by held-out votes."""
+    space = SearchSpace(alphas=ALPHAS, strengths=KAPPAS)
+
+    def choose(ballots: Ballots, _: bool) -> tuple[Diffusion, float]:
+        found = choose_parameters(at(ALPHAS[0]).graph, ballots, space)
+        return at(found.alpha), found.prior_strength
+
+    return fit_annotators(at(ALPHAS[0]), votes, n_classes, choose=choose, confusion=confusion)
+
+
 def all_methods(
     at: Callable[[float], Diffusion], votes: VoteTable, n_classes: int, score: Score
 ) -> list[list[float]]:
     """Scores of METHODS, in order."""
     n = at(ALPHAS[0]).graph.n_items
-    cells = net_votes(votes, n_classes)
-    plain = fit_annotators(at, VoteTable(votes.rows, votes.columns, votes.weights), n_classes, alphas=ALPHAS)
-    soft = fit_annotators(at, votes, n_classes, alphas=ALPHAS, confusion=True)
+    unnamed = VoteTable(votes.rows, votes.columns, votes.weights)
+    plain = fit(at, unnamed, n_classes)
+    soft = fit(at, votes, n_classes, confusion=True)
     start = time.perf_counter()
-    rated = fit_annotators(at, votes, n_classes, alphas=ALPHAS)
+    rated = fit(at, votes, n_classes)
     print(
-        f"    plain alpha {plain.alpha}, rated alpha {rated.alpha} kappa {rated.kappa}, {cells.n_annotators} "
-        f"annotators, {len(votes)} votes, consistency fit {time.perf_counter() - start:.1f} s",
+        f"    plain alpha {plain.alpha}, rated alpha {rated.alpha} kappa {rated.kappa}, "
+        f"{len(rated.report.annotator)} annotators, {len(votes)} votes, consistency fit "
+        f"{time.perf_counter() - start:.1f} s",
         flush=True,
     )
     answers: list[FloatArray | None] = [majority(votes, n, n_classes), dawid_skene(votes, n, n_classes)]
-    for fit in (plain, rated, soft):
-        answers.append(spread(at, fit.reweighted(votes), n_classes, fit.alpha, fit.kappa))
+    for found in (plain, rated, soft):
+        counted = Weighting(found, votes).apply(votes)
+        answers.append(spread(at, counted, n_classes, found.alpha, found.kappa))
     return [[] if p is None else score(p) for p in answers]
 
 
@@ -233,7 +252,7 @@ def show_flags(folder: Path, n_draws: int) -> None:
 
 
 def _flags(at: Callable[[float], Diffusion], votes: VoteTable) -> tuple[np.ndarray, np.ndarray]:
-    report = fit_annotators(at, votes, 8, alphas=ALPHAS).report
+    report = fit(at, votes, 8).report
     return report.annotator, report.flag == "does not follow"
 
 

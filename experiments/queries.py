@@ -28,9 +28,11 @@ from softspread.queries.choose import choose_items
 from softspread.queries.registry import STRATEGIES
 from softspread.queries.rule import DEFAULT_RULE
 from softspread.simulate import simulate_soft_labels
-from softspread.tuning.candidates import Spreading
+from softspread.tuning.candidates import SearchSpace, SpreadOptions
 from softspread.tuning.search import choose_parameters
+from softspread.votes.ballots import Ballots
 from softspread.votes.table import VoteTable
+from softspread.votes.votes import single_votes
 
 ALPHAS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 MOST_ITEMS = 3_000
@@ -125,14 +127,13 @@ class Bench:
 
     def judge(self, counts):
         """The alpha chosen from the votes, and RMSE with it and with the best one in hindsight."""
-        rows, columns = np.nonzero(counts)
-        votes = VoteTable(rows, columns, counts[rows, columns])
+        ballots = Ballots.of(VoteTable(*single_votes(counts)), self.n_classes)
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore", SoftspreadWarning
             )  # few repeats: said once in the docs, not per checkpoint
             chosen = choose_parameters(
-                self.graph, votes, self.n_classes, alphas=ALPHAS, how=Spreading(n_jobs=1)
+                self.graph, ballots, SearchSpace(alphas=ALPHAS), options=SpreadOptions(n_jobs=1)
             ).alpha
         rmse = {alpha: metrics.rmse(self.p, self.soft(self.mass(alpha, counts))) for alpha in ALPHAS}
         return chosen, (rmse[chosen], min(rmse.values()))

@@ -21,20 +21,24 @@ import numpy as np
 from sklearn.datasets import make_moons
 from sklearn.neural_network import MLPClassifier
 
-from softspread import SoftspreadWarning, Votes, knn_graph, tuning
+from softspread import SoftspreadWarning, Votes, knn_graph, tune
 from softspread.diffusion.diffusion import Diffusion
-from softspread.heldout import masses
+from softspread.heldout.masses import find_scales
 from softspread.metrics import rmse
 from softspread.queries.choose import choose_items
 from softspread.simulate import simulate_soft_labels
 from softspread.spreading.evidence import soft_labels
 from softspread.spreading.state import SpreadState
+from softspread.tuning.candidates import ALPHAS, SearchSpace, strength_candidates
+from softspread.tuning.search import choose_parameters
+from softspread.votes.ballots import Ballots
 from softspread.votes.table import VoteTable
+from softspread.votes.votes import single_votes
 
 UNSURE_ALPHA = (
     0.95  # above, hindsight uses the tuning's own rough scales: exact ones take a minute and change no digit
 )
-HINDSIGHT = tuning.ALPHAS[:-1]  # 0.999 is far from the best everywhere here, and slow
+HINDSIGHT = ALPHAS[:-1]  # 0.999 is far from the best everywhere here, and slow
 MOST_ITEMS = 1_000
 SHARES = (0.1, 0.3, 1.0, 2.0)  # votes per item
 STRATEGIES = ("replacement", "balanced", "least_evidence", "uncertainty", "entropy")
@@ -68,20 +72,19 @@ class Cifar10h:
 
     def choose(self, votes, prior=None, score="brier"):
         """The choice, and how long it took."""
-        strengths = tuning.strength_candidates("auto" if prior is not None else 1e-4, prior is not None)
+        strengths = strength_candidates("auto" if prior is not None else 1e-4, prior is not None)
+        space = SearchSpace(strengths=strengths)
         start = time.perf_counter()
-        choice = tuning.choose_parameters(
-            self.graph, votes, 10, prior=prior, strengths=strengths, score=score
-        )
+        choice = choose_parameters(self.graph, Ballots.of(votes, 10), space, prior=prior, score=score)
         return choice, time.perf_counter() - start
 
     def mass(self, votes, alpha):
         """Mass in the user's order."""
         diffusion = Diffusion(self.graph, alpha, tol=1e-5)
         if alpha > UNSURE_ALPHA:
-            own = tuning.own_votes(votes, 10)
-            rough = masses.spread_votes(diffusion, own.voted, own.weight, None)
-            return np.maximum(rough.spread.mass(), 0.0)
+            ballots = Ballots.of(votes, 10)
+            scales = find_scales(diffusion, ballots.voted).scales
+            return np.maximum(diffusion.spread(ballots.voted, ballots.counts, scales=scales).mass(), 0.0)
         state = SpreadState(diffusion, votes, 10)
         state.solve()
         return state.mass()
@@ -166,7 +169,7 @@ def show_truth(data: Path, budgets: list[int], n_trials: int) -> None:
         votes = draw(bench.truth, n_votes, 0)
         named = Votes.from_pairs(votes.rows, votes.columns, classes=range(10))
         start = time.perf_counter()
-        found = tuning.tune(bench.X, named, truth=bench.truth, n_trials=n_trials, random_state=0)
+        found = tune(bench.X, named, truth=bench.truth, n_trials=n_trials, random_state=0)
         print(f"{n_votes} votes, {time.perf_counter() - start:.0f} s: {found.summary()}", flush=True)
 
 
@@ -231,7 +234,7 @@ def show_strategies(data: Path, names: list[str], seeds: range) -> None:
         X, truth = np.asarray(X[keep], dtype=float), truth[keep]
         graph = knn_graph(X, 20, n_jobs=1)
         S, reach = graph.S.toarray(), {}
-        for alpha in tuning.ALPHAS:
+        for alpha in ALPHAS:
             M = np.linalg.inv(np.eye(len(X)) - alpha * S)
             reach[alpha] = M / M.max(axis=0)
         for strategy in STRATEGIES:
@@ -265,10 +268,10 @@ def _ratios(graph, truth, reach, strategy, rng):
             alpha: rmse(truth, soft_labels(phi @ counts, np.full(truth.shape, 1 / n_classes), 1e-4))
             for alpha, phi in reach.items()
         }
-        votes = VoteTable(*np.nonzero(counts), counts[np.nonzero(counts)])
+        ballots = Ballots.of(VoteTable(*single_votes(counts)), n_classes)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SoftspreadWarning)
-            choice = tuning.choose_parameters(graph, votes, n_classes)
+            choice = choose_parameters(graph, ballots)
         ratios.append(errors[choice.alpha] / min(errors.values()))
         repeats.append(choice.tuning.n_repeats)
     return ratios, repeats

@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 from softspread import InputError, ProbabilisticLabelSpreading, SoftspreadWarning, Votes, load, save, tune
-from softspread.estimators.auto import Weighting, Wishes
-from softspread.graph.builders import knn_graph
-from softspread.heldout import masses
-from softspread.heldout.masses import ScaleMemory
-from softspread.tuning.search import choose_parameters
+from softspread.annotators.weighting import Weighting
 from softspread.votes.table import VoteTable
 
 N_CLASSES = 4
@@ -32,14 +28,6 @@ def fitted(crowd, **parameters):
     return ProbabilisticLabelSpreading(n_neighbors=10, **parameters).fit(
         X, Votes.from_pairs(rows, labels, names)
     )
-
-
-def test_words_and_numbers_are_both_wishes():
-    """A number leaves one candidate, "auto" several."""
-    assert not Wishes.read(0.5, 20, 1e-4, "auto", False).open
-    assert Wishes.read("auto", 20, 1e-4, "auto", False).open
-    assert Wishes.read(0.5, "auto", 1e-4, "auto", False).open
-    assert Wishes.read(0.5, 20, "auto", "auto", True).open
 
 
 @pytest.mark.parametrize(
@@ -278,39 +266,3 @@ def test_wilson_contains_the_soft_label_also_with_a_strong_prior(crowd):
     lower, upper = est.predict_interval()
     p = est.predict_proba()
     assert ((lower <= p) & (p <= upper)).all()
-
-
-# ----------------------------------------------------------------------------------------- what is not redone
-def test_a_second_search_over_the_same_items_finds_no_scale_again(rng, monkeypatch):
-    """Scales belong to items and alpha, not to the weights of votes: a search that remembers answers the
-    same."""
-    X = rng.normal(size=(1100, 3))
-    graph = knn_graph(X, n_neighbors=8)
-    rows = rng.integers(1100, size=400)
-    votes = VoteTable(rows, (X[rows, 0] + rng.normal(0, 0.5, 400) > 0).astype(np.int64), np.ones(400))
-    heavier = VoteTable(votes.rows, votes.columns, votes.weights * rng.uniform(0.5, 1.0, 400))
-    alone = choose_parameters(graph, heavier, 2, alphas=[0.75, 0.9, 0.99])
-    memory = ScaleMemory()
-    choose_parameters(graph, votes, 2, alphas=[0.75, 0.9, 0.99], memory=memory)
-
-    def fail(*_):
-        raise AssertionError("a scale was found twice")
-
-    monkeypatch.setattr(masses, "_find_scales", fail)
-    again = choose_parameters(graph, heavier, 2, alphas=[0.75, 0.9, 0.99], memory=memory)
-    assert [point.alpha for point in again.tuning.points] == [point.alpha for point in alone.tuning.points]
-    scores = [[point.score for point in found.tuning.points] for found in (again, alone)]
-    np.testing.assert_allclose(*scores, atol=1e-9)
-
-
-def test_a_memory_of_scales_forgets_other_graphs_and_items(rng):
-    """What was found for one graph or one set of items is never used for another."""
-    X = rng.normal(size=(1100, 3))
-    memory = ScaleMemory()
-    votes = VoteTable(np.arange(40), (X[:40, 0] > 0).astype(np.int64), np.ones(40))
-    others = VoteTable(np.arange(50, 90), (X[50:90, 0] > 0).astype(np.int64), np.ones(40))
-    for k, table in ((8, votes), (4, votes), (4, others)):
-        graph = knn_graph(X, n_neighbors=k)
-        kept = choose_parameters(graph, table, 2, alphas=[0.5, 0.9], memory=memory)
-        fresh = choose_parameters(graph, table, 2, alphas=[0.5, 0.9])
-        assert [point.score for point in kept.tuning.points] == [point.score for point in fresh.tuning.points]

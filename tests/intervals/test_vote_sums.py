@@ -22,16 +22,15 @@ from softspread.intervals.hoeffding import estimate_lipschitz, hoeffding
 from softspread.intervals.uncertainty import uncertainty_split
 from softspread.intervals.vote_sums import sums_for_newcomers, sums_of_squares
 from softspread.spreading.evidence import soft_labels
-from softspread.votes.ballots import standing_votes
-from softspread.votes.table import VoteTable
+from softspread.votes.ballots import Ballots
+from voting import table
 
 ROUNDING = 1e-9
 
 
-def table(rows, columns, weights=None, annotators=None):
-    rows = np.asarray(rows, dtype=np.int64)
-    weights = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=float)
-    return VoteTable(rows, np.asarray(columns, dtype=np.int64), weights, annotators)
+def sums_over(diffusion, votes, mass, **options):
+    """Sums over a table of votes."""
+    return sums_of_squares(diffusion, Ballots.of(votes, mass.shape[1]), mass, **options)
 
 
 def random_case(
@@ -62,7 +61,7 @@ def test_sums_of_small_graphs_agree_with_a_profile_per_vote(normalization, scali
     X, _, diffusion, votes, mass, phi = random_case(
         3, normalization=normalization, scaling=scaling, weighted=True
     )
-    sums = sums_of_squares(diffusion, votes, mass, lipschitz=0.4)
+    sums = sums_over(diffusion, votes, mass, lipschitz=0.4)
     squares, bias = exact_sums(X, votes, phi, 0.4)
     assert_allclose(sums.squares, squares, rtol=1e-8)
     assert_allclose(sums.upper, squares, rtol=1e-8)
@@ -84,7 +83,7 @@ def test_sums_of_small_graphs_agree_with_a_profile_per_vote(normalization, scali
 def test_pushed_sums_are_never_too_small(seed, n, alpha, floor, normalization, scaling, weighted):
     """However coarse the push, the bounds on squares and bias hold; what was reached is a lower bound."""
     X, _, diffusion, votes, mass, phi = random_case(seed, n, 12, 3, alpha, normalization, scaling, weighted)
-    sums = sums_of_squares(diffusion, votes, mass, lipschitz=0.7, floor=floor)
+    sums = sums_over(diffusion, votes, mass, lipschitz=0.7, floor=floor)
     squares, bias = exact_sums(X, votes, phi, 0.7)
     assert (sums.upper >= squares * (1 - ROUNDING) - 1e-15).all()
     assert (sums.bias >= bias * (1 - ROUNDING) - 1e-15).all()
@@ -95,7 +94,7 @@ def test_a_fine_push_leaves_little_to_the_bound():
     """The bound is not only valid: at a floor of 1e-6 it is tight to a few percent."""
     X, _, diffusion, votes, mass, phi = random_case(5)
     squares, bias = exact_sums(X, votes, phi, 0.4)
-    sums = sums_of_squares(diffusion, votes, mass, lipschitz=0.4, floor=1e-6)
+    sums = sums_over(diffusion, votes, mass, lipschitz=0.4, floor=1e-6)
     assert_allclose(np.sqrt(sums.upper), np.sqrt(squares), rtol=0.03)
     assert_allclose(sums.bias, bias, rtol=0.01)
 
@@ -128,7 +127,7 @@ def test_sums_do_not_depend_on_the_number_of_threads():
     """Blocks of seeds are fixed, so threads change no bit."""
     _, graph, _, votes, mass, _ = random_case(1, n=60, m=50)
     results = [
-        sums_of_squares(Diffusion(graph, 0.9, n_jobs=jobs), votes, mass, lipschitz=0.2, floor=1e-3)
+        sums_over(Diffusion(graph, 0.9, n_jobs=jobs), votes, mass, lipschitz=0.2, floor=1e-3)
         for jobs in (1, 3)
     ]
     for name in ("squares", "missing", "bias"):
@@ -146,47 +145,9 @@ def test_affordable_floor_gets_finer_with_the_budget():
     missed = []
     for floor in (floors[-1], profiles.FLOORS[profiles.FLOORS.index(floors[-1]) - 1]):
         told = np.full((60, 1), 1000.0)  # more than there is, so that the rest tells how much was reached
-        reached = 1000.0 - sums_of_squares(diffusion, table(rows, rows * 0), told, floor=floor).rest
+        reached = 1000.0 - sums_over(diffusion, table(rows, rows * 0), told, floor=floor).rest
         missed.append(1 - reached.sum() / (M / M.diagonal()).sum())
     assert missed[0] < 0.012 < missed[1]
-
-
-def test_taken_back_votes_leave_no_trace():
-    """A vote and its retraction equal no vote, per class and annotator."""
-    names = np.array(["ann", "bob", "ann", "ann"], dtype=object)
-    left = standing_votes(table([4, 4, 4, 7], [0, 0, 0, 1], [1, 1, -1, 1], names), 2)
-    plain = standing_votes(table([4, 7], [0, 1]), 2)
-    for name in ("rows", "counts", "squares", "largest", "n_votes"):
-        assert_allclose(getattr(left, name), getattr(plain, name))
-
-
-def test_unclear_retractions_keep_the_largest_sum_of_squares():
-    """Half a vote taken back from weights 2 and 1 may leave 2 and 0.5 or 1.5 and 1: the first counts."""
-    left = standing_votes(table([0, 0, 0], [0, 0, 0], [1, 2, -0.5]), 1)
-    assert left.squares.tolist() == [4.25]
-    assert left.totals.tolist() == [2.5]
-
-
-def test_counts_are_separate_votes_only_when_said_so():
-    """A weight of 3 is one heavy vote, or three votes from a table of counts."""
-    votes = table([0], [0], [3.5])
-    assert standing_votes(votes, 1).squares.tolist() == [12.25]
-    counted = standing_votes(votes, 1, weights_are_counts=True)
-    assert counted.squares.tolist() == [3.25]
-    assert counted.n_votes.tolist() == [4]
-    assert counted.largest.tolist() == [1.0]
-
-
-def test_what_one_annotator_says_about_an_item_is_one_vote():
-    """A soft vote in parts has the square of its total and is no second vote; nobody's votes stay apart."""
-    names = np.array(["ann", "ann", "bob", None, None, "ann"], dtype=object)
-    parts = standing_votes(
-        table([3, 3, 3, 3, 3, 5], [0, 1, 0, 0, 1, 1], [0.7, 0.3, 0.5, 1, 1, 0.4], names), 2
-    )
-    assert_allclose(parts.squares, [1 + 0.25 + 2, 0.16])
-    assert_allclose(parts.largest, [1.0, 0.4])
-    assert parts.n_votes.tolist() == [4, 1]
-    assert_allclose(parts.counts, [[2.2, 1.3], [0.0, 0.4]])
 
 
 @pytest.mark.parametrize("m", [4, 9])
@@ -196,13 +157,13 @@ def test_m_fold_votes_narrow_hoeffding_by_the_root_of_m(m):
     more = table(np.tile(votes.rows, m), np.tile(votes.columns, m))
 
     def spread(votes, mass):
-        sums = sums_of_squares(diffusion, votes, mass, lipschitz=0.0)
+        sums = sums_over(diffusion, votes, mass, lipschitz=0.0)
         return np.sqrt(sums.upper) / mass.sum(axis=1)
 
     assert_allclose(spread(more, m * mass), spread(votes, mass) / np.sqrt(m), rtol=1e-9)
     p = mass / mass.sum(axis=1, keepdims=True)
     widths = [
-        np.subtract(*hoeffding(p, y, sums_of_squares(diffusion, v, y, lipschitz=0.0), 0.9)[::-1])
+        np.subtract(*hoeffding(p, y, sums_over(diffusion, v, y, lipschitz=0.0), 0.9)[::-1])
         for v, y in ((votes, mass), (more, m * mass))
     ]
     assert (widths[1] <= widths[0] + ROUNDING).all()
@@ -217,7 +178,7 @@ def test_hoeffding_is_the_formula():
     evidence = mass.sum(axis=1)
     half = (np.sqrt(np.log(2 * n_intervals / (1 - level)) / 2 * squares) + bias) / evidence
     p = mass / evidence[:, None]
-    sums = sums_of_squares(diffusion, votes, mass, lipschitz=lipschitz)
+    sums = sums_over(diffusion, votes, mass, lipschitz=lipschitz)
     lower, upper = hoeffding(p, mass, sums, level, n_intervals)
     assert_allclose(lower, np.maximum(p - half[:, None], 0), atol=1e-8)
     assert_allclose(upper, np.minimum(p + half[:, None], 1), atol=1e-8)
@@ -230,7 +191,7 @@ def test_hoeffding_contains_p_and_lies_in_0_1(seed, level, kappa):
     _, _, diffusion, votes, mass, _ = random_case(seed, n=20, m=5)
     prior = np.random.default_rng(seed).dirichlet(np.ones(3), 20)
     p = soft_labels(mass, prior, kappa)
-    sums = sums_of_squares(diffusion, votes, mass, lipschitz=0.5)
+    sums = sums_over(diffusion, votes, mass, lipschitz=0.5)
     lower, upper = hoeffding(p, mass, sums, level)
     wide = hoeffding(p, mass, sums, level, n_intervals=3)
     assert ((lower >= 0) & (lower <= p) & (p <= upper) & (upper <= 1)).all()
@@ -246,7 +207,7 @@ def test_no_evidence_means_no_knowledge(two_cliques_and_a_loner):
         mass = literal_mass(diffusion, votes, 2)
         p = soft_labels(mass, np.full(2, 0.5), 1e-4)
         for floor in (None, 1e-3):
-            sums = sums_of_squares(diffusion, votes, mass, lipschitz=0.0, floor=floor)
+            sums = sums_over(diffusion, votes, mass, lipschitz=0.0, floor=floor)
             lower, upper = hoeffding(p, mass, sums, 0.9)
             empty = mass.sum(axis=1) == 0
             assert (lower[empty] == 0).all()
@@ -266,7 +227,7 @@ def test_hoeffding_covers_at_least_what_it_promises(rng):
         rows = rng.integers(0, 60, 80)
         votes = table(rows, rng.random(80) < truth[rows])
         mass = literal_mass(diffusion, votes, 2)
-        sums = sums_of_squares(diffusion, votes, mass, lipschitz=0.1)
+        sums = sums_over(diffusion, votes, mass, lipschitz=0.1)
         lower, upper = hoeffding(soft_labels(mass, np.full(2, 0.5), 1e-4), mass, sums, 0.8)
         inside.append((lower[:, 1] <= truth) & (truth <= upper[:, 1]))
     assert np.mean(inside, axis=0).min() >= 0.8
@@ -277,7 +238,7 @@ def test_new_items_get_bounds_that_hold():
     X, graph, diffusion, votes, mass, phi = random_case(6)
     new = np.random.default_rng(1).normal(size=(7, 2))
     ties = tie_newcomers(graph, new, Workers(1))
-    sums = sums_of_squares(diffusion, votes, mass, lipschitz=0.4)
+    sums = sums_over(diffusion, votes, mass, lipschitz=0.4)
     theirs = sums_for_newcomers(graph, 0.9, ties, new, mass, sums)
     reach = 0.9 * (ties @ phi)
     distance = np.linalg.norm(new[:, None] - X[votes.rows][None], axis=2)
@@ -312,15 +273,15 @@ def test_affinity_graphs_allow_only_intervals_without_bias(path_of_5):
     votes = table([0], [0])
     mass = literal_mass(diffusion, votes, 2)
     with pytest.raises(InputError, match="lipschitz=0"):
-        sums_of_squares(diffusion, votes, mass, lipschitz=1.0)
-    assert sums_of_squares(diffusion, votes, mass, lipschitz=0.0).bias.tolist() == [0.0] * 5
+        sums_over(diffusion, votes, mass, lipschitz=1.0)
+    assert sums_over(diffusion, votes, mass, lipschitz=0.0).bias.tolist() == [0.0] * 5
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, 1.5, float("nan"), "0.9", None, True])
 def test_levels_outside_0_1_are_refused(level):
     """A level is a number strictly between 0 and 1."""
     _, _, diffusion, votes, mass, _ = random_case(0)
-    sums = sums_of_squares(diffusion, votes, mass, lipschitz=0.0)
+    sums = sums_over(diffusion, votes, mass, lipschitz=0.0)
     with pytest.raises(InputError, match="confidence_level"):
         hoeffding(mass, mass, sums, level)
 
@@ -329,17 +290,17 @@ def test_hoeffding_without_a_lipschitz_constant_is_refused():
     """Nobody gets an interval without bias bound by accident."""
     _, _, diffusion, votes, mass, _ = random_case(0)
     with pytest.raises(InputError, match="needs a Lipschitz constant"):
-        hoeffding(mass, mass, sums_of_squares(diffusion, votes, mass), 0.9)
+        hoeffding(mass, mass, sums_over(diffusion, votes, mass), 0.9)
     for bad in (-1.0, float("nan"), float("inf"), "2"):
         with pytest.raises(InputError, match="lipschitz"):
-            sums_of_squares(diffusion, votes, mass, lipschitz=bad)
+            sums_over(diffusion, votes, mass, lipschitz=bad)
 
 
 def test_bounds_grow_with_the_error_of_the_mass():
     """Evidence that is only known to a tolerance may hide more."""
     _, _, diffusion, votes, mass, _ = random_case(0)
-    exact = sums_of_squares(diffusion, votes, mass, lipschitz=9.0, floor=1e-2)
-    loose = sums_of_squares(diffusion, votes, mass, lipschitz=9.0, floor=1e-2, mass_error=0.1)
+    exact = sums_over(diffusion, votes, mass, lipschitz=9.0, floor=1e-2)
+    loose = sums_over(diffusion, votes, mass, lipschitz=9.0, floor=1e-2, mass_error=0.1)
     assert (loose.upper >= exact.upper).all()
     assert (loose.bias > exact.bias).all()
     assert replace(exact, missing=np.zeros(len(mass))).upper.sum() < exact.upper.sum()
@@ -360,7 +321,7 @@ def test_entropy_is_0_for_one_class_and_1_for_all_alike():
 
 
 def test_more_votes_turn_not_enough_into_ambiguous_or_clear():
-    """The same p, narrower intervals: the verdict settles, and to the right side."""
+    """The same p, narrower intervals: the verdict becomes firm, and the right one."""
     for share, final in ((0.5, "ambiguous"), (0.95, "clear"), (0.72, "clear"), (0.68, "ambiguous")):
         p = np.array([[share, 1 - share]])
         verdicts = [

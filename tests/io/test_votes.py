@@ -108,9 +108,9 @@ def test_counts_and_weights_are_read(tmp_path):
     path = text(tmp_path / "c.csv", "item,count_cat,count_dog\na,2,0\nb,0,0.5\n")
     found = read_votes(path, VoteReading("counts"))
     assert (found.items.tolist(), found.labels.tolist(), found.weights.tolist()) == (
-        ["a", "b"],
-        ["cat", "dog"],
-        [2, 0.5],
+        ["a", "a", "b"],
+        ["cat", "cat", "dog"],
+        [1, 1, 0.5],
     )
     assert found.classes.tolist() == ["cat", "dog"]
     path = text(tmp_path / "w.csv", "item,label,weight,created_at\na,cat,0.5,2024-01-01\n")

@@ -14,9 +14,11 @@ from softspread.queries.registry import STRATEGIES
 from softspread.queries.rule import DEFAULT_RULE as RULE
 from softspread.queries.strategies import gain_of_vote
 from softspread.spreading.evidence import soft_labels
-from softspread.tuning.candidates import Spreading
+from softspread.tuning.candidates import SearchSpace, SpreadOptions
 from softspread.tuning.search import choose_parameters
+from softspread.votes.ballots import Ballots
 from softspread.votes.table import VoteTable
+from softspread.votes.votes import single_votes
 from voted_graph import N_CLASSES, N_VOTES, N, dense_reach, four_clusters, spread
 
 
@@ -132,11 +134,13 @@ def test_alpha_is_chosen_well_from_votes_that_a_strategy_placed(strategy):
         while counts.sum() < n:
             rows = choose_items(diffusion, reach[0.9] @ counts, counts.sum(axis=1), 25, strategy, rng)
             np.add.at(counts, (rows, (rng.random(25) > first[rows]).astype(int)), 1)
-        rows, columns = np.nonzero(counts)
-        votes = VoteTable(rows, columns, counts[rows, columns])
+        rows, columns, weights = single_votes(counts)
+        ballots = Ballots.of(VoteTable(rows, columns, weights), 2)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SoftspreadWarning)  # few repeats: not the question here
-            chosen = choose_parameters(graph, votes, 2, alphas=alphas, how=Spreading(n_jobs=1)).alpha
+            chosen = choose_parameters(
+                graph, ballots, SearchSpace(alphas=alphas), options=SpreadOptions(n_jobs=1)
+            ).alpha
         soft = {alpha: soft_labels(M @ counts, np.full((n, 2), 0.5), 1e-4) for alpha, M in reach.items()}
         rmse = {alpha: metrics.rmse(np.stack([first, 1 - first], axis=1), p) for alpha, p in soft.items()}
         cost.append((rmse[chosen] / min(rmse.values()), max(rmse.values()) / min(rmse.values())))

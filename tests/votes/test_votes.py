@@ -100,10 +100,11 @@ def test_positions_in_an_object_column_are_positions():
     assert VoteHistogram().fit(np.zeros((2, 1)), votes).predict().tolist() == ["b", "a"]
 
 
-def test_counts_are_votes_with_weights():
-    """from_counts and repeated pairs say the same."""
+def test_counts_are_single_votes():
+    """from_counts and repeated pairs say the same, vote by vote; a fraction is one vote of that weight."""
     counts = Votes.from_counts([[2, 0, 1], [0, 0, 0], [0.5, 0.5, 0]])
     pairs = Votes.from_pairs([0, 0, 0, 2, 2], [0, 0, 2, 0, 1], weights=[1, 1, 1, 0.5, 0.5], classes=[0, 1, 2])
+    pd.testing.assert_frame_equal(counts.to_frame(), pairs.to_frame())
     X = np.zeros((3, 1))
     a, b = VoteHistogram().fit(X, counts), VoteHistogram().fit(X, pairs)
     np.testing.assert_array_equal(a.predict_freq(), b.predict_freq())
@@ -113,8 +114,8 @@ def test_counts_are_votes_with_weights():
 def test_counts_in_a_frame_bring_names():
     """Index and columns of a DataFrame are items and classes, in their order."""
     votes = Votes.from_counts(pd.DataFrame([[0, 1], [2, 0]], index=["i", "j"], columns=["dog", "cat"]))
-    assert votes.items.tolist() == ["i", "j"]
-    assert votes.labels.tolist() == ["cat", "dog"]
+    assert votes.items.tolist() == ["i", "j", "j"]
+    assert votes.labels.tolist() == ["cat", "dog", "dog"]
     assert votes.class_names().tolist() == ["dog", "cat"]
 
 
@@ -260,6 +261,7 @@ def test_has_vote_reads_every_kind_of_gap():
         (lambda: Votes.from_counts([1, 2]), r"shape \(n_items, n_classes\), got \(2,\)"),
         (lambda: Votes.from_counts([[1, -1]]), "finite and not negative"),
         (lambda: Votes.from_counts([[1, np.nan]]), "finite and not negative"),
+        (lambda: Votes.from_counts([[1e12, 1]]), "1e.12 votes, more than the 100,000,000"),
         (lambda: Votes.from_counts([["1", "2"]]), "table of numbers"),
         (lambda: Votes.from_counts([[1, 2], [3]]), "table of numbers"),
         (lambda: Votes.from_counts([[1, 2]], classes=["a"]), r"\(1, 2\) do not fit 1 items and 1 classes"),

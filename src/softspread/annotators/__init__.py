@@ -1,7 +1,7 @@
 """Who votes with the crowd? One number per annotator, and votes that count accordingly.
 
-    votes with names  ->  p_v: what all others say  ->  consistency r_a  ->  weight r_a^2    theory:
-    [consistency]
+    votes with names  ->  p_v: what all others say  ->  consistency r_a  ->  weight r_a^2
+                                                                            theory: [consistency]
 
 For a vote v of annotator a for class c_v, *all* votes of a are taken out of its item's mass. What remains is
 p_v, and
@@ -15,11 +15,9 @@ err together.
 Optionally a vote becomes a soft vote, proportional to p_v(t) Pi_a[t, c_v] with a's confusion matrix Pi_a.
                                                                               theory: [confusion]
 
-cells.py        votes that stand, after retractions
-crowd.py        mass with and without an annotator's own votes
 consistency.py  r of each annotator
 confusion.py    soft votes
-choosing.py     alpha and prior strength where nothing else chooses them
-fitting.py      :func:`fit_annotators`
-results.py      reports and weights
+fit.py          :func:`fit_annotators`
+weighting.py    how much each vote counts, also after the fit
+report.py       what is known about each annotator
 """

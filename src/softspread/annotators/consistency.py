@@ -1,7 +1,8 @@
 """One number per annotator: how far does it vote like everybody else?
 
-P(c_v | r) = r p_v^tau(c_v) + (1 - r) u_a(c_v) on a grid of r; prior and tau by likelihood    theory:
-[consistency]
+    P(c_v | r) = r p_v^tau(c_v) + (1 - r) u_a(c_v)  on a grid of r                       theory: [consistency]
+
+The prior of r and tau maximise the likelihood of all votes.
 """
 
 from dataclasses import dataclass
@@ -10,86 +11,113 @@ import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
 from softspread._common.types import FloatArray
-from softspread.annotators.crowd import Crowd
+from softspread.heldout.crowd import Crowd
 
-CONSISTENCIES = np.linspace(0.0, 1.0, 81)
-TEMPERS = (1.0, 1.3, 1.7, 2.2, 3.0)  # diffusion blurs: annotators see the item itself and are surer than p_v
-PRIOR_MEANS = (0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-PRIOR_SIZES = (2.0, 4.0, 8.0, 16.0, 50.0)
-PRIOR_SHARE = (
-    0.95  # the rest of the prior is uniform: a spammer in a crowd of honest people must stay possible
-)
-USUAL_MEAN, USUAL_SPREAD = 0.8, 0.3  # weak opinion on the crowd's mean, felt only with few annotators
-HABIT_STRENGTH = 10.0  # of the class shares in u_a
-LEAST_WEIGHT = 1e-6  # keeps an item that only a spammer voted on above no evidence at all
-LEAST_LIKELIHOOD = 1e-6
+
+@dataclass(frozen=True, slots=True)
+class ConsistencyModel:
+    """What is assumed about annotators; source: docs/annotators.md, chosen on simulated and real crowds."""
+
+    grid_size: int = 81  # values of r between 0 and 1
+    tempers: tuple[float, ...] = (1.0, 1.3, 1.7, 2.2, 3.0)  # annotators see the item, and are surer than p_v
+    prior_means: tuple[float, ...] = (0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+    prior_sizes: tuple[float, ...] = (2.0, 4.0, 8.0, 16.0, 50.0)
+    prior_share: float = 0.95  # the rest is uniform: a spammer among honest people must stay possible
+    usual_mean: float = 0.8  # weak opinion on the crowd's mean, felt only with few annotators ...
+    usual_spread: float = 0.3  # ... and how weak
+    habit_strength: float = 10.0  # of the class shares in u_a
+    least_weight: float = 1e-6  # keeps an item that only a spammer voted on above no evidence at all
+    least_likelihood: float = 1e-6  # one impossible vote must not decide
+    least_strength: float = (
+        0.3  # of the class shares in p_v: an item hardly anybody else reaches proves nothing
+    )
+
+    @property
+    def grid(self) -> FloatArray:
+        """(grid_size,) values of r."""
+        return np.linspace(0.0, 1.0, self.grid_size)
+
+    def priors(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Candidate priors over the grid (k, grid_size), the opinion on each (k,), and its mean (k,)."""
+        inside = np.clip(self.grid, 0.005, 0.995)  # a Beta density may be infinite at its ends
+        means = np.repeat(self.prior_means, len(self.prior_sizes))
+        sizes = np.tile(self.prior_sizes, len(self.prior_means))
+        a, b = (means * sizes)[:, None], ((1 - means) * sizes)[:, None]
+        shapes = np.exp(xlogy(a - 1, inside) + xlog1py(b - 1, -inside) - betaln(a, b))  # Beta(a, b)
+        shapes /= shapes.sum(axis=1, keepdims=True)
+        priors = self.prior_share * shapes + (1 - self.prior_share) / self.grid_size
+        return priors, -0.5 * ((means - self.usual_mean) / self.usual_spread) ** 2, means
+
+
+CONSISTENCY = ConsistencyModel()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
     """What is known about r of each annotator."""
 
-    density: FloatArray  # (a, 81) probability of each of CONSISTENCIES
+    density: FloatArray  # (a, grid) probability of each r
     temper: float
     prior_mean: float
     habits: FloatArray  # (a, n_classes) u_a
     agreement: FloatArray  # (a,)
+    model: ConsistencyModel
 
     @property
     def mean(self) -> FloatArray:
-        return np.asarray(self.density @ CONSISTENCIES)
+        return np.asarray(self.density @ self.model.grid)
 
     def quantile(self, level: float) -> FloatArray:
         """(a,) smallest r with at least this probability at or below it."""
         below = (np.cumsum(self.density, axis=1) < level).sum(axis=1)
-        return np.asarray(CONSISTENCIES[np.minimum(below, len(CONSISTENCIES) - 1)])
+        return np.asarray(self.model.grid[np.minimum(below, self.model.grid_size - 1)])
 
     def weights(self) -> FloatArray:
         """(a,) factor of the annotator's votes."""
-        return self.mean**2 + LEAST_WEIGHT
+        return self.mean**2 + self.model.least_weight
 
 
-def rate_annotators(crowd: Crowd, kappa: float, rounds: int) -> Posterior:
+def rate_annotators(
+    crowd: Crowd, kappa: float, rounds: int, model: ConsistencyModel = CONSISTENCY
+) -> Posterior:
     """Start from equal votes; rate, weight, and rate again by what the weighted votes say."""
-    cells = crowd.cells
-    amounts = cells.choices() * cells.weights[:, None]
     own = crowd.own_as_cast  # an annotator's factor is common to all own votes, so once is enough
-    factors = np.ones(len(cells.rows))
+    factors = np.ones(len(crowd.ballots.weight))
     for number in range(rounds):
-        scale = factors[:, None]
-        others = crowd.others(crowd.spread(amounts * scale), own * scale, kappa)
-        posterior = consistency_posterior(crowd, others)
+        scaled = crowd.cast * factors[:, None], own * factors[crowd.named][:, None]
+        posterior = consistency_posterior(
+            crowd, crowd.others(*scaled, max(kappa, model.least_strength)), model
+        )
         if number + 1 < rounds:
-            factors = cells.spread_to_cells(posterior.weights())
+            factors = crowd.ballots.per_entry(posterior.weights())
     return posterior
 
 
-def consistency_posterior(crowd: Crowd, others: FloatArray) -> Posterior:
-    """Posterior of r per annotator; temper and prior maximise the likelihood of all votes, theory
-    [consistency].
-    """
-    cells = crowd.cells
-    columns = cells.columns[cells.named]
-    habits = HABIT_STRENGTH * crowd.class_shares + _per_annotator(crowd, cells.choices()[cells.named])
+def consistency_posterior(
+    crowd: Crowd, others: FloatArray, model: ConsistencyModel = CONSISTENCY
+) -> Posterior:
+    """Posterior of r per annotator; temper and prior maximise the likelihood of all votes."""
+    columns = crowd.columns
+    habits = model.habit_strength * crowd.class_shares + crowd.per_annotator(crowd.choices[crowd.named])
     habits /= habits.sum(axis=1, keepdims=True)
-    by_habit = habits[cells.who[cells.named], columns]
-    priors, opinions, means = _priors()
-    best: tuple[float, FloatArray, float, float] | None = None
-    for temper in TEMPERS:
+    by_habit = habits[crowd.who, columns]
+    priors, opinions, means = model.priors()
+    found = []
+    for temper in model.tempers:
         by_crowd = np.take_along_axis(tempered(others, temper), columns[:, None], axis=1)[:, 0]
-        loglik = _log_likelihood(crowd, by_crowd, by_habit)
+        loglik = log_likelihood(crowd, by_crowd, by_habit, model)
         top = loglik.max(axis=1, keepdims=True)
         likelihood = np.exp(loglik - top)
         evidence = (np.log(likelihood @ priors.T) + top).sum(axis=0) + opinions
         chosen = int(np.argmax(evidence))
-        if best is None or evidence[chosen] > best[0]:
-            density = likelihood * priors[chosen]
-            density /= density.sum(axis=1, keepdims=True)
-            best = float(evidence[chosen]), density, temper, float(means[chosen])
-    assert best is not None
+        found.append((float(evidence[chosen]), chosen, temper, likelihood))
+    _, chosen, temper, likelihood = max(found, key=lambda candidate: candidate[0])
+    density = likelihood * priors[chosen]
+    density /= density.sum(axis=1, keepdims=True)
     same = (others.argmax(axis=1) == columns).astype(np.float64)
-    counted = _per_annotator(crowd, np.stack([same, np.ones_like(same)], axis=1))
-    return Posterior(best[1], best[2], best[3], habits, counted[:, 0] / counted[:, 1])
+    counted = crowd.per_annotator(np.stack([same, np.ones_like(same)], axis=1))
+    agreement = counted[:, 0] / counted[:, 1]
+    return Posterior(density, temper, float(means[chosen]), habits, agreement, model)
 
 
 def tempered(p: FloatArray, temper: float) -> FloatArray:
@@ -100,29 +128,12 @@ def tempered(p: FloatArray, temper: float) -> FloatArray:
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
-def _per_annotator(crowd: Crowd, values: FloatArray) -> FloatArray:
-    """Sums of (named cells, k) values over each annotator's cells, each counted as far as it is trusted."""
-    return np.asarray(np.add.reduceat(values * crowd.trust[:, None], crowd.starts, axis=0))
-
-
-def _log_likelihood(crowd: Crowd, by_crowd: FloatArray, by_habit: FloatArray) -> FloatArray:
-    """(a, 81) log probability of all votes of each annotator; one r at a time, so memory stays that of the
-    votes.
-    """
-    out = np.empty((crowd.cells.n_annotators, len(CONSISTENCIES)))
-    for number, r in enumerate(CONSISTENCIES.tolist()):
-        probability = np.maximum(r * by_crowd + (1 - r) * by_habit, LEAST_LIKELIHOOD)
-        out[:, number] = _per_annotator(crowd, np.log(probability)[:, None])[:, 0]
+def log_likelihood(
+    crowd: Crowd, by_crowd: FloatArray, by_habit: FloatArray, model: ConsistencyModel
+) -> FloatArray:
+    """(a, grid) log probability of all votes of each annotator; one r at a time keeps memory small."""
+    out = np.empty((crowd.ballots.n_annotators, model.grid_size))
+    for number, r in enumerate(model.grid.tolist()):
+        probability = np.maximum(r * by_crowd + (1 - r) * by_habit, model.least_likelihood)
+        out[:, number] = crowd.per_annotator(np.log(probability)[:, None])[:, 0]
     return out
-
-
-def _priors() -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Candidate priors over CONSISTENCIES (k, 81), the opinion on each (k,), and its mean (k,)."""
-    inside = np.clip(CONSISTENCIES, 0.005, 0.995)  # a Beta density may be infinite at its ends
-    means = np.repeat(PRIOR_MEANS, len(PRIOR_SIZES))
-    sizes = np.tile(PRIOR_SIZES, len(PRIOR_MEANS))
-    a, b = (means * sizes)[:, None], ((1 - means) * sizes)[:, None]
-    shapes = np.exp(xlogy(a - 1, inside) + xlog1py(b - 1, -inside) - betaln(a, b))  # densities of Beta(a, b)
-    shapes /= shapes.sum(axis=1, keepdims=True)
-    priors = PRIOR_SHARE * shapes + (1 - PRIOR_SHARE) / len(CONSISTENCIES)
-    return priors, -0.5 * ((means - USUAL_MEAN) / USUAL_SPREAD) ** 2, means

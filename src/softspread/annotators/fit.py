@@ -1,160 +1,185 @@
-"""From votes with names to weights: rate, weight, rate again; :func:`fit_annotators` is what estimators
-call.
-"""
+"""From votes with names to weights: rate, weight, rate again; estimators call :func:`fit_annotators`."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from softspread._common.types import FloatArray
-from softspread.annotators.cells import NetVotes, net_votes
-from softspread.annotators.choosing import KAPPAS, DiffusionAt, choose_alpha_kappa
-from softspread.annotators.confusion import confuse_votes
+from softspread.annotators.confusion import ConfusionModel, confuse_votes
 from softspread.annotators.consistency import (
-    CONSISTENCIES,
-    LEAST_WEIGHT,
+    ConsistencyModel,
     Posterior,
     consistency_posterior,
     rate_annotators,
 )
-from softspread.annotators.crowd import Crowd
 from softspread.annotators.report import AnnotatorFit, AnnotatorReport
-from softspread.votes.table import RETRACTED, VoteTable
+from softspread.diffusion.diffusion import Diffusion
+from softspread.heldout.crowd import Crowd, OwnMassRule
+from softspread.heldout.masses import voted_mass
+from softspread.heldout.scores import leave_one_out_scores
+from softspread.votes.ballots import Ballots
+from softspread.votes.table import ROUNDING, VoteTable
 
-MIN_ANNOTATORS = 3  # with two, nobody can tell who of them strays
-MIN_VOTES = 100  # below, intervals of r are about as wide as [0, 1]
-FIRST_ROUNDS, LAST_ROUNDS, CONFUSION_ROUNDS = 3, 2, 3  # weights move by less than 0.01 afterwards
-FLAG_BELOW = 24  # CONSISTENCIES[24] = 0.3: under it an annotator "does not follow the crowd"
-FLAG_PROBABILITY = 0.95
-TAIL = 0.05  # the interval holds r with probability 0.9
+KAPPAS = (0.01, 0.1, 0.3, 1.0)  # prior strengths to choose from
+Choose = Callable[[Ballots, bool], tuple[Diffusion, float]]
 
-Choose = Callable[[VoteTable, FloatArray], tuple[float, float]]
+
+@dataclass(frozen=True, slots=True)
+class AnnotatorModel:
+    """When and how annotators are rated."""
+
+    min_annotators: int = 3  # with two, nobody can tell which of them strays
+    min_votes: float = 100  # below, intervals of r are about as wide as [0, 1]
+    first_rounds: int = 3  # weights move by less than 0.01 afterwards
+    last_rounds: int = 2
+    confusion_rounds: int = 3
+    flag_below: float = 0.3  # an annotator "does not follow the crowd" if r is below this ...
+    flag_probability: float = 0.95  # ... with this probability
+    tail: float = 0.05  # the interval holds r with probability 0.9
+    consistency: ConsistencyModel = field(default_factory=ConsistencyModel)
+    confusion: ConfusionModel = field(default_factory=ConfusionModel)
+    own_mass: OwnMassRule = field(default_factory=OwnMassRule)
+
+
+MODEL = AnnotatorModel()
 
 
 def fit_annotators(
-    diffusion_at: DiffusionAt,
+    diffusion: Diffusion,
     votes: VoteTable,
     n_classes: int,
     *,
-    alphas: Sequence[float],
+    ballots: Ballots | None = None,
     kappas: Sequence[float] = KAPPAS,
-    confusion: bool = False,
     prior: FloatArray | None = None,
     choose: Choose | None = None,
-    min_annotators: int = MIN_ANNOTATORS,
-    min_votes: float = MIN_VOTES,
+    confusion: bool = False,
+    model: AnnotatorModel = MODEL,
 ) -> AnnotatorFit:
     """Rate annotators by how they vote with the crowd, and weight their votes, theory [consistency].
 
     Parameters
     ----------
-    diffusion_at : gives the diffusion at an alpha; keep them, each is asked for more than once
-    votes : in the user's numbering; votes of nobody (None) count 1 and take no part in the model
-    alphas, kappas : to choose from by held-out score; one each = given
-    confusion : also turn votes into soft votes, theory [confusion]; needs two or more votes an item to pay
-    prior : (n, n_classes) in the user's numbering, enters the choice of kappa only; None = uniform
-    choose : (votes, factors) -> (alpha, kappa) in place of :func:`choose_alpha_kappa`
-    min_annotators, min_votes : with fewer, every vote counts 1 and every annotator is "unknown"
+    diffusion : the graph at the alpha in use
+    votes : votes without a name count 1 and take no part in the model
+    ballots : of these votes, where they are known already
+    kappas : prior strengths to choose from by leaving one vote out
+    prior : (n, n_classes), enters the choice of kappa only; None = uniform
+    choose : (ballots, whether they are weighted by annotator) -> (diffusion, kappa), in place of both
+    confusion : also turn votes into soft votes, theory [confusion]; pays from two votes per item on
 
     Examples
     --------
     >>> import numpy as np
     >>> from softspread import knn_graph
-    >>> from softspread.diffusion.diffusion import Diffusion
     >>> rng = np.random.default_rng(0)
     >>> truth = np.repeat([0, 1, 2, 3], 50)
     >>> graph = knn_graph(rng.normal(size=(200, 2)) + 6 * truth[:, None], n_neighbors=10)
     >>> rows = rng.integers(0, 200, 300)
     >>> names = np.array(["ann", "bob", "cid", "eve"], dtype=object)[rng.integers(0, 4, 300)]
     >>> labels = np.where(names == "eve", rng.integers(0, 4, 300), truth[rows])
-    >>> fit = fit_annotators(
-    ...     lambda alpha: Diffusion(graph, alpha), VoteTable(rows, labels, np.ones(300), names), 4,
-    ...     alphas=[0.9],
-    ... )
+    >>> fit = fit_annotators(Diffusion(graph, 0.9), VoteTable(rows, labels, np.ones(300), names), 4)
     >>> fit.report.flag.tolist()
     ['ok', 'ok', 'ok', 'does not follow']
     """
-    cells = net_votes(votes, n_classes)
+    ballots = Ballots.of(votes, n_classes) if ballots is None else ballots
 
-    def choose_here(table: VoteTable, factors: FloatArray) -> tuple[float, float]:
-        if len(alphas) == 1 and len(kappas) == 1:
-            return float(alphas[0]), float(kappas[0])
-        if choose is not None:
-            return choose(table, factors)
-        return choose_alpha_kappa(diffusion_at, table, factors, n_classes, alphas, kappas, prior)
+    def by_held_out_votes(weighted: Ballots, _: bool) -> tuple[Diffusion, float]:
+        return diffusion, _choose_strength(diffusion, weighted, kappas, prior)
 
-    standing = cells.table()
-    alpha, kappa = choose_here(standing, np.ones(len(cells.rows)))
-    reason = why_neutral(votes, min_annotators, min_votes)
-    if reason or not cells.n_annotators:
-        field = Crowd(diffusion_at(alpha), cells) if cells.n_annotators else None
-        report = _unknown(cells, field, kappa)
-        ones = np.ones(cells.n_annotators)
-        return AnnotatorFit(
-            np.ones(len(votes)), None, report, alpha, kappa, reason or "no named votes", 1.0, None, ones
+    choose = by_held_out_votes if choose is None else choose
+    here, kappa = choose(ballots, False)
+    crowd = Crowd(here, ballots, model.own_mass)
+    reason = why_neutral(ballots, model)
+    if reason:
+        ones = np.ones(len(votes)), np.ones(ballots.n_annotators)
+        report = _unknown(crowd, kappa, model)
+        return AnnotatorFit(ones[0], None, report, here.alpha, kappa, reason, annotator_weights=ones[1])
+    posterior = rate_annotators(crowd, kappa, model.first_rounds, model.consistency)
+    again, kappa = choose(ballots.weighted(posterior.weights()), True)
+    if again.alpha != here.alpha:
+        crowd = Crowd(again, ballots, model.own_mass)
+    posterior = rate_annotators(crowd, kappa, model.last_rounds, model.consistency)
+    weights, soft_votes, matrices = posterior.weights(), None, None
+    if confusion:
+        soft, matrices, weights = confuse_votes(
+            crowd, kappa, model.confusion_rounds, model.confusion, model.consistency
         )
-    first = Crowd(diffusion_at(alpha), cells)
-    posterior = rate_annotators(first, kappa, FIRST_ROUNDS)
-    alpha_again, kappa = choose_here(standing, cells.spread_to_cells(posterior.weights()))
-    crowd = first if alpha_again == alpha else Crowd(diffusion_at(alpha_again), cells)
-    posterior = rate_annotators(crowd, kappa, LAST_ROUNDS)
-    report = _report(cells, posterior)
-    newcomer = posterior.prior_mean**2 + LEAST_WEIGHT
-    if not confusion:
-        weights = posterior.weights()
-        return AnnotatorFit(
-            cells.to_votes(weights), None, report, alpha_again, kappa, "", newcomer, None, weights
-        )
-    soft, matrices, weights = confuse_votes(crowd, kappa, CONFUSION_ROUNDS)
-    soft_votes = cells.soft_to_votes(soft, votes)
-    return AnnotatorFit(
-        cells.to_votes(weights), soft_votes, report, alpha_again, kappa, "", newcomer, matrices, weights
+        soft_votes = np.eye(n_classes)[votes.columns]  # what was taken back stays what it was, and cancels
+        stands = ballots.entry_of_row >= 0
+        soft_votes[stands] = soft[ballots.entry_of_row[stands]]
+    fit = AnnotatorFit(
+        np.empty(0),
+        soft_votes,
+        _report(ballots, posterior, model),
+        again.alpha,
+        kappa,
+        newcomer_weight=posterior.prior_mean**2 + model.consistency.least_weight,
+        confusion=matrices,
+        annotator_weights=weights,
     )
+    return replace(fit, weights=fit.weights_for(votes.annotators, len(votes)))
 
 
-def why_neutral(votes: VoteTable, min_annotators: int = MIN_ANNOTATORS, min_votes: float = MIN_VOTES) -> str:
-    """Why these votes cannot tell annotators apart; empty where they can."""
-    cells = net_votes(votes, int(votes.columns.max(initial=0)) + 1)
-    n_votes = float(cells.weights[cells.named].sum())
-    if cells.n_annotators < min_annotators:
-        noun = "annotator" if cells.n_annotators == 1 else "annotators"
-        return f"{cells.n_annotators} named {noun}; at least {min_annotators} are needed to tell them apart."
-    if n_votes < min_votes - RETRACTED:
-        return f"{n_votes:g} votes by named annotators; about {min_votes:g} are needed to tell them apart."
-    if len(np.unique(cells.columns)) < 2:
-        return "all votes name the same class; nothing tells annotators apart."
+def _choose_strength(
+    diffusion: Diffusion, ballots: Ballots, kappas: Sequence[float], prior: FloatArray | None
+) -> float:
+    """The strength with the best leave-one-vote-out Brier score."""
+    if len(kappas) == 1 or not ballots.n_votes:
+        return float(kappas[0])
+    held = voted_mass(diffusion, ballots.voted, ballots.counts)
+    uniform = np.full((len(ballots.voted), ballots.n_classes), 1 / ballots.n_classes)
+    scores = leave_one_out_scores(held, ballots, uniform if prior is None else prior[ballots.voted], kappas)
+    return float(kappas[int(np.argmin(scores))])
+
+
+def why_neutral(ballots: Ballots, model: AnnotatorModel = MODEL) -> str:
+    """Why these votes do not show how annotators differ; empty where they do."""
+    n_votes, n_annotators = float(ballots.weight_of_annotators.sum()), ballots.n_annotators
+    if n_annotators < model.min_annotators:
+        noun = "annotator" if n_annotators == 1 else "annotators"
+        return (
+            f"{n_annotators} named {noun}; at least {model.min_annotators} are needed to compare them with "
+            "each other."
+        )
+    if n_votes < model.min_votes * (1 - ROUNDING):
+        return f"{n_votes:g} votes by named annotators; about {model.min_votes:g} are needed to compare them."
+    if len(np.unique(ballots.column)) < 2:
+        return "all votes name the same class; nothing distinguishes annotators."
     return ""
 
 
-def _report(cells: NetVotes, posterior: Posterior) -> AnnotatorReport:
-    not_following = posterior.density[:, :FLAG_BELOW].sum(axis=1)
+def _report(ballots: Ballots, posterior: Posterior, model: AnnotatorModel) -> AnnotatorReport:
+    not_following = posterior.density[:, posterior.model.grid < model.flag_below].sum(axis=1)
     return AnnotatorReport(
-        cells.names,
-        cells.votes_of_each(),
+        ballots.names,
+        ballots.weight_of_annotators,
         posterior.agreement,
         posterior.mean,
-        posterior.quantile(TAIL),
-        posterior.quantile(1 - TAIL),
+        posterior.quantile(model.tail),
+        posterior.quantile(1 - model.tail),
         not_following,
-        np.where(not_following > FLAG_PROBABILITY, "does not follow", "ok").astype(object),
+        np.where(not_following > model.flag_probability, "does not follow", "ok").astype(object),
     )
 
 
-def _unknown(cells: NetVotes, crowd: Crowd | None, kappa: float) -> AnnotatorReport:
+def _unknown(crowd: Crowd, kappa: float, model: AnnotatorModel) -> AnnotatorReport:
     """Nothing learned: r is anything between 0 and 1."""
-    n = cells.n_annotators
+    ballots = crowd.ballots
+    n = ballots.n_annotators
     agreement = np.full(n, np.nan)
-    if crowd is not None and len(np.unique(cells.who)) > 1:  # somebody else voted, with or without a name
-        amounts = cells.choices() * cells.weights[:, None]
-        others = crowd.others(crowd.spread(amounts), crowd.own(amounts), kappa)
-        agreement = consistency_posterior(crowd, others).agreement
+    if n and len(np.unique(ballots.annotator)) > 1:  # others voted too, with or without a name
+        strength = max(kappa, model.consistency.least_strength)
+        others = crowd.others(crowd.cast, crowd.own_as_cast, strength)
+        agreement = consistency_posterior(crowd, others, model.consistency).agreement
     return AnnotatorReport(
-        cells.names,
-        cells.votes_of_each(),
+        ballots.names,
+        ballots.weight_of_annotators,
         agreement,
         np.full(n, 0.5),
-        np.full(n, TAIL),
-        np.full(n, 1 - TAIL),
-        np.full(n, float(CONSISTENCIES[FLAG_BELOW])),
+        np.full(n, model.tail),
+        np.full(n, 1 - model.tail),
+        np.full(n, model.flag_below),
         np.full(n, "unknown", dtype=object),
     )

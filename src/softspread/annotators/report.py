@@ -1,4 +1,4 @@
-"""What is known about annotators, and how much each vote counts."""
+"""What is known about annotators, and the factor of each one's votes."""
 
 from dataclasses import dataclass, field
 
@@ -6,9 +6,6 @@ import numpy as np
 import pandas as pd
 
 from softspread._common.types import AnyArray, FloatArray
-from softspread.votes.table import VoteTable
-
-LEAST_PART = 1e-6  # of a soft vote: smaller parts change no soft label and cost time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -17,9 +14,7 @@ class AnnotatorReport:
 
     annotator: AnyArray  # (a,) names
     votes: FloatArray  # (a,) total weight of the votes that stand
-    agreement: (
-        FloatArray  # (a,) share of them for the class that all others find most probable there; NaN if alone
-    )
+    agreement: FloatArray  # (a,) share of them for the class that all others find most probable; NaN if alone
     consistency: FloatArray  # (a,) posterior mean of r
     lower: FloatArray  # (a,) 5 % quantile of r
     upper: FloatArray  # (a,) 95 % quantile
@@ -35,8 +30,8 @@ class AnnotatorReport:
 class AnnotatorFit:
     """What the votes say about those who cast them, and how much each vote should count."""
 
-    weights: FloatArray  # (m,) factor of each vote of the table, 1 for nobody's
-    soft_votes: FloatArray | None  # (m, n_classes) what each vote stands for; None = the class that was named
+    weights: FloatArray  # (m,) factor of each row of the vote table, 1 without a name
+    soft_votes: FloatArray | None  # (m, n_classes) what each row stands for; None = the class that was named
     report: AnnotatorReport
     alpha: float
     kappa: float
@@ -47,27 +42,14 @@ class AnnotatorFit:
 
     @property
     def applied(self) -> bool:
-        """Whether annotators were told apart."""
+        """Whether votes are weighted by annotator."""
         return not self.reason
 
     def weights_for(self, annotators: AnyArray | None, n_votes: int) -> FloatArray:
-        """Factors for votes yet to come, (n_votes,): as fitted, ``newcomer_weight`` for new names, 1 for
-        nobody.
-        """
+        """Factors of any votes, (n_votes,): as fitted, ``newcomer_weight`` for new names, 1 without name."""
         if annotators is None:
             return np.ones(n_votes)
         names = pd.Index(self.report.annotator, dtype=object)
         found = names.get_indexer(pd.Index(annotators, dtype=object))
         known = np.append(self.annotator_weights, self.newcomer_weight)[found]  # -1 takes the last
         return np.where(pd.isna(annotators), 1.0, known)
-
-    def reweighted(self, votes: VoteTable) -> VoteTable:
-        """The table that was fitted, with each vote's factor, and with a row per class where votes became
-        soft.
-        """
-        weights = votes.weights * self.weights
-        if self.soft_votes is None:
-            return VoteTable(votes.rows, votes.columns, weights, votes.annotators)
-        which, columns = np.nonzero(self.soft_votes > LEAST_PART)
-        names = None if votes.annotators is None else votes.annotators[which]
-        return VoteTable(votes.rows[which], columns, weights[which] * self.soft_votes[which, columns], names)

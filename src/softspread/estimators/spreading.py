@@ -10,11 +10,12 @@ from softspread._common import validation
 from softspread._common.threads import Workers, count_threads
 from softspread._common.types import AnyArray, BoolArray, FloatArray
 from softspread.annotators.report import AnnotatorReport
+from softspread.annotators.weighting import Weighting
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.registry import SOLVERS
 from softspread.diffusion.scales import SCALINGS
 from softspread.errors import InputError
-from softspread.estimators.auto import Weighting, Wishes, rate_only, settle
+from softspread.estimators.auto import ANNOTATOR_MODELS, choose_settings, rate_only
 from softspread.estimators.base import Answer, VotesEstimator
 from softspread.graph.builders import knn_graph
 from softspread.graph.extension import tie_newcomers
@@ -29,7 +30,7 @@ from softspread.queries.pool import Strategy
 from softspread.spreading.evidence import Evidence, soft_labels
 from softspread.spreading.explain import explain
 from softspread.spreading.state import SpreadState
-from softspread.tuning.candidates import Spreading
+from softspread.tuning.candidates import SearchSpace, SpreadOptions
 from softspread.votes.table import VoteTable
 
 
@@ -123,7 +124,8 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        self._wishes()
+        self._space()
+        validation.choice("annotator_model", self.annotator_model, ANNOTATOR_MODELS)
         validation.choice("scaling", self.scaling, SCALINGS)
         SOLVERS.check(self.solver)
         if validation.positive("tol", self.tol) > 1e-2:
@@ -131,18 +133,17 @@ class ProbabilisticLabelSpreading(VotesEstimator):
                 f"tol must be at most 0.01, got {self.tol!r}; 1e-6 keeps soft labels within 1e-4."
             )
 
-    def _wishes(self) -> Wishes:
-        has_prior = self.prior is not None
-        return Wishes.read(self.alpha, self.n_neighbors, self.prior_strength, self.annotator_model, has_prior)
+    def _space(self) -> SearchSpace:
+        return SearchSpace.read(self.alpha, self.n_neighbors, self.prior_strength, self.prior is not None)
 
     def _spread(self) -> None:
-        wishes, how = self._wishes(), self._how()
+        space, options = self._space(), self._options()
         items = self._items
-        if not isinstance(items, Graph) and len(wishes.neighbors) == 1:
-            items = self._build_graph(wishes.neighbors[0])
+        if not isinstance(items, Graph) and len(space.neighbors) == 1:
+            items = self._build_graph(space.neighbors[0])
         given = None if self.prior is None else self.prior_
         n_classes = len(self.classes_)
-        settings = settle(items, self._votes, n_classes, wishes, given, how)
+        settings = choose_settings(items, self._votes, n_classes, space, self.annotator_model, given, options)
         diffusion, self.prior_strength_ = settings.diffusion, settings.prior_strength
         self.graph_, self.alpha_ = diffusion.graph, diffusion.alpha
         self.n_neighbors_ = self.graph_.n_neighbors
@@ -167,8 +168,8 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         self._unrated: AnnotatorReport | None = None
         self._chooser: tuple[SpreadState, int] | None = None
 
-    def _how(self) -> Spreading:
-        return Spreading(
+    def _options(self) -> SpreadOptions:
+        return SpreadOptions(
             self.bandwidth,
             self.scaling,
             self.solver,
@@ -180,7 +181,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         )
 
     def _make_diffusion(self) -> Diffusion:
-        return self._how().diffusion(self.graph_, self.alpha_)
+        return self._options().diffusion(self.graph_, self.alpha_)
 
     def _build_graph(self, n_neighbors: int) -> Graph:
         return knn_graph(
@@ -254,7 +255,6 @@ class ProbabilisticLabelSpreading(VotesEstimator):
             self._state_of_cast_votes,
             fitted,
             None if self.prior is None else self.prior_,
-            self._weights_are_counts(),
             self._kept,
         )
 
@@ -268,11 +268,6 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         named = SpreadState(self._state.diffusion, self._weighting.weigh(self._votes), len(self.classes_))
         named.solve()
         return named
-
-    def _weights_are_counts(self) -> bool:
-        """Whole weights without names are tables of counts; a named vote of weight 3 is one heavy vote."""
-        votes = self._counted_votes
-        return votes.annotators is None and bool((votes.weights == np.round(votes.weights)).all())
 
     def uncertainty(
         self, confidence_level: float = 0.9, method: str | IntervalMethod = "wilson"

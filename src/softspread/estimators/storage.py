@@ -14,9 +14,9 @@ from softspread._common import validation
 from softspread._common.archive import pack_names, read_archive, unpack_names, write_archive
 from softspread._common.types import AnyArray
 from softspread.annotators.report import AnnotatorFit, AnnotatorReport
+from softspread.annotators.weighting import Weighting
 from softspread.diffusion.solver import SolveReport
 from softspread.errors import InputError, StoreError
-from softspread.estimators.auto import Weighting
 from softspread.estimators.base import VotesEstimator
 from softspread.estimators.baselines import GaussianKernelRegression, KNeighborsVotes, VoteHistogram
 from softspread.estimators.spreading import ProbabilisticLabelSpreading

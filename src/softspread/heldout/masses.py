@@ -1,4 +1,4 @@
-"""What voted items hold, with and without their own votes.
+"""Mass at the voted items, with and without their own votes.
 
     held-out mass at q = Y[q] - (weight taken away) phi_qq                             theory: [leave one out]
 
@@ -9,52 +9,98 @@ without all of them, needs no new solve. Solves at one alpha start from the solu
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from softspread._common.types import FloatArray, IntArray
-from softspread.diffusion.diagonal import RULE, OwnScales, found_scales, own_reach, sampled_scales
+from softspread.diffusion.diagonal import RULE as SAMPLE
+from softspread.diffusion.diagonal import OwnScales, found_scales, sampled_scales
 from softspread.diffusion.diffusion import Diffusion, Spread
 from softspread.graph.graph import Graph
-from softspread.heldout.split import soft_votes
 from softspread.spreading.state import SpreadState
 
-SOLVE_TOL = 1e-6  # relative residual of the solves; scores need three digits
-LARGEST_DELTA, SMALLEST_DELTA = 1e-2, 1e-6  # certified accuracy asked of the scales
-NOISE_SHARE = (
-    1e-2  # accuracy of the scales as a share of the evidence that an average item receives from others
-)
-COSTLY_ALPHA = RULE.costly_alpha  # from here most scales are read off a sample
+
+@dataclass(frozen=True, slots=True)
+class HeldOutAccuracy:
+    """How well masses must be known where only means over many votes are read from them."""
+
+    solve_tol: float = 1e-6  # relative residual of the solves; scores need three digits
+    # Scales: a share of the evidence that an average item receives from others, within these limits
+    noise_share: float = 1e-2
+    best_scales: float = 1e-6
+    worst_scales: float = 1e-2
+
+    def of_scales(self, alpha: float, voted_share: float) -> float:
+        """Certified accuracy to ask of the scales where this share of the items has votes."""
+        from_others = voted_share * alpha / max(1 - alpha, 1e-6)
+        return min(self.worst_scales, max(self.best_scales, self.noise_share * from_others))
 
 
-def leave_one_out_masses(state: SpreadState, *, groups: IntArray | None = None) -> FloatArray:
-    """Mass that each voted item would have without that vote, (m, n_classes), one row per vote of
-    ``state.votes``.
-
-    A vote of weight w > 1 is read as w votes, of which one is left out; votes of one group (see
-    :func:`hold_out`) are left out together.
-    """
-    votes = state.votes
-    distinct, at = np.unique(votes.rows, return_inverse=True)
-    reach = own_reach(state.diffusion, distinct)[at]
-    together = soft_votes(votes, at) if groups is None else np.asarray(groups)
-    _, unit, size = np.unique(together, return_inverse=True, return_counts=True)
-    copies = np.where(size[unit] == 1, np.maximum(1, np.round(votes.weights)), 1)
-    removed = csr_array(
-        (reach * votes.weights / copies, (unit, votes.columns)), shape=(len(size), state.n_classes)
-    )
-    left: FloatArray = np.maximum(state.mass(votes.rows) - removed[unit].toarray(), 0.0)
-    return left
+ACCURACY = HeldOutAccuracy()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mass:
+class VotedMass:
     """What the voted items hold at one alpha."""
 
     mass: FloatArray  # (v, n_classes)
-    reach: FloatArray  # (v,)
-    noise: float  # a share of what is taken away may be left over by inexact scales
-    spread: Spread  # the whole solution, where the next alpha starts
-    scales: FloatArray  # (v,)
+    scales: OwnScales
+    spread: Spread | None = None  # the whole solution, where the next alpha starts
+
+    @property
+    def reach(self) -> FloatArray:
+        """(v,) phi_qq."""
+        return self.scales.reach
+
+    def without(self, taken: FloatArray, at: IntArray | slice = slice(None)) -> FloatArray:
+        """Mass of the items at some places without votes of these weights, (t, n_classes), never negative."""
+        own = taken * self.reach[at][:, None]
+        left = self.mass[at] - own
+        left[left <= self.scales.noise * own] = 0.0  # rounding, not evidence
+        return np.asarray(left)
+
+
+def voted_mass(
+    diffusion: Diffusion,
+    voted: IntArray,
+    weights: FloatArray,
+    *,
+    scales: OwnScales | None = None,
+    tol: float | None = None,
+    before: VotedMass | None = None,
+) -> VotedMass:
+    """Spread votes, and read off what the voted items hold.
+
+    Parameters
+    ----------
+    voted : (v,) distinct items
+    weights : (v, n_classes) total weight of their votes
+    scales : as :func:`find_scales` or a :class:`ScaleMemory` gives them; None = as the diffusion knows them
+    tol : relative residual of the solve; None = the diffusion's
+    before : the same votes at another alpha, where the solve starts
+    """
+    scales = exact_scales(diffusion, voted) if scales is None else scales
+    start = None if before is None else before.spread
+    spread = diffusion.spread(voted, weights, scales=scales.scales, tol=tol, start=start)
+    return VotedMass(np.maximum(spread.mass(voted), 0.0), scales, spread)
+
+
+def mass_of_state(state: SpreadState, voted: IntArray) -> VotedMass:
+    """What the voted items of a solved state hold."""
+    return VotedMass(state.mass(voted), exact_scales(state.diffusion, voted))
+
+
+def exact_scales(diffusion: Diffusion, voted: IntArray) -> OwnScales:
+    """As well as the diffusion knows them, with nothing taken for rounding."""
+    return found_scales(diffusion, voted)._replace(noise=0.0)
+
+
+def find_scales(diffusion: Diffusion, voted: IntArray, hint: FloatArray | None = None) -> OwnScales:
+    """As well as a mean over many votes needs them: read off a sample where they are costly.
+
+    ``hint`` is M_qq at another alpha, (v,), which shows which scales are large.
+    """
+    if diffusion.alpha < SAMPLE.costly_alpha or diffusion.exact_scales:
+        return found_scales(diffusion, voted)
+    return sampled_scales(diffusion, voted, hint)
 
 
 class ScaleMemory:
@@ -62,18 +108,19 @@ class ScaleMemory:
 
     def __init__(self) -> None:
         self._graph: Graph | None = None
-        self._rows: IntArray | None = None
+        self._voted: IntArray | None = None
         self._scales: dict[tuple[float, str], OwnScales] = {}
         self._work: dict[tuple[float, str], float] = {}
 
-    def scales(self, diffusion: Diffusion, rows: IntArray, before: Mass | None) -> OwnScales:
-        """Found where they are not known yet."""
+    def scales(self, diffusion: Diffusion, voted: IntArray, before: VotedMass | None) -> OwnScales:
+        """Found where they are not known yet; ``before`` is the mass at another alpha."""
         self._attach(diffusion.graph)
-        if self._rows is None or not np.array_equal(self._rows, rows):
-            self._rows, self._scales = rows, {}
+        if self._voted is None or not np.array_equal(self._voted, voted):
+            self._voted, self._scales = voted, {}
         key = diffusion.alpha, diffusion.scaling
         if key not in self._scales:
-            self._scales[key] = _find_scales(diffusion, rows, before)
+            hint = None if before is None else before.scales.scales * before.reach  # M_qq
+            self._scales[key] = find_scales(diffusion, voted, hint)
         return self._scales[key]
 
     def rows_per_scale(self, diffusion: Diffusion) -> float:
@@ -86,24 +133,4 @@ class ScaleMemory:
 
     def _attach(self, graph: Graph) -> None:
         if self._graph is not graph:
-            self._graph, self._rows, self._scales, self._work = graph, None, {}, {}
-
-
-def spread_votes(
-    diffusion: Diffusion,
-    rows: IntArray,
-    own: FloatArray,
-    before: Mass | None,
-    memory: ScaleMemory | None = None,
-) -> Mass:
-    """Mass at the voted items, warm-started from another alpha."""
-    scales, reach, noise = (ScaleMemory() if memory is None else memory).scales(diffusion, rows, before)
-    start = None if before is None else before.spread
-    spread = diffusion.spread(rows, own, scales=scales, tol=SOLVE_TOL, start=start)
-    return Mass(np.maximum(spread.mass(rows), 0.0), reach, noise, spread, scales)
-
-
-def _find_scales(diffusion: Diffusion, rows: IntArray, before: Mass | None) -> OwnScales:
-    if diffusion.alpha < COSTLY_ALPHA or diffusion.exact_scales:
-        return found_scales(diffusion, rows)
-    return sampled_scales(diffusion, rows, None if before is None else before.scales * before.reach)
+            self._graph, self._voted, self._scales, self._work = graph, None, {}, {}

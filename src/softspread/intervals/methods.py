@@ -5,11 +5,12 @@ import numpy as np
 from softspread._common.types import FloatArray
 from softspread.errors import InputError
 from softspread.graph.extension import tie_newcomers
-from softspread.intervals.calibrated import CalibratedFit, calibrated, fit_calibrated
+from softspread.intervals.calibrated.model import CalibratedFit, calibrated, fit_calibrated
 from softspread.intervals.hoeffding import estimate_lipschitz, hoeffding
 from softspread.intervals.task import IntervalTask, SpreadFit
 from softspread.intervals.vote_sums import SumsOfSquares, sums_for_newcomers, sums_of_squares
 from softspread.intervals.wilson import wilson
+from softspread.votes.ballots import Ballots
 
 Interval = tuple[FloatArray, FloatArray]
 
@@ -40,10 +41,9 @@ def _sums(task: IntervalTask) -> SumsOfSquares:
         lipschitz = estimate_lipschitz(graph, p, evidence.total)
     sums = sums_of_squares(
         state.diffusion,
-        state.votes,
+        Ballots.of(state.votes, state.n_classes),
         mass,
         lipschitz=lipschitz,
-        weights_are_counts=fit.weights_are_counts,
         mass_error=mass.shape[1] * evidence.error_bound,
     )
     if task.new_items is None:
@@ -73,10 +73,9 @@ class CalibratedMethod:
         state = fit.cast_state()
         return fit_calibrated(
             state.diffusion,
-            state.votes,
+            Ballots.of(state.votes, state.n_classes),
             state.mass(),
             prior=fit.prior,
-            weights_are_counts=fit.weights_are_counts,
         )
 
 

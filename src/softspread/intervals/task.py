@@ -21,7 +21,6 @@ class SpreadFit:
     cast_state: Callable[[], SpreadState]  # the votes as cast, before a model made them soft
     fitted: Callable[[], tuple[Evidence, FloatArray]]  # evidence and soft labels of the fitted items
     prior: FloatArray | None  # (n, n_classes) as the user gave it
-    weights_are_counts: bool  # whether a vote of weight 3 stands for three votes
     kept: dict[str, Any]  # where a method may keep a result until the votes change
 
 

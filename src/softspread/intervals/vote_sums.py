@@ -26,20 +26,17 @@ from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.profiles import profile_sums
 from softspread.errors import InputError
 from softspread.graph.graph import Graph
-from softspread.votes.ballots import standing_votes
-from softspread.votes.table import VoteTable
+from softspread.votes.ballots import Ballots
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SumsOfSquares:
-    """What Hoeffding's inequality needs beyond mass, per item in the user's order."""
+    """What Hoeffding's inequality needs beyond mass, per item."""
 
     squares: FloatArray  # (n,)   sum of w^2 phi^2 over the votes as far as the profiles go: a lower bound
     missing: FloatArray  # (n,)   the same sum over what the profiles miss is at most this
     rest: FloatArray  # (n,)      evidence that the profiles miss
-    bias: (
-        FloatArray | None
-    )  # (n,)  sum of w phi min(1, L dist) is at most this; None without a Lipschitz constant
+    bias: FloatArray | None  # (n,)  sum of w phi min(1, L dist) is at most this; None without an L
     lipschitz: float | None
     floor: float  # of the push; 0 = nothing missed
 
@@ -51,11 +48,10 @@ class SumsOfSquares:
 
 def sums_of_squares(
     diffusion: Diffusion,
-    votes: VoteTable,
+    ballots: Ballots,
     mass: FloatArray,
     *,
     lipschitz: float | None = None,
-    weights_are_counts: bool = False,
     mass_error: Any = 0.0,
     floor: float | None = None,
 ) -> SumsOfSquares:
@@ -64,19 +60,16 @@ def sums_of_squares(
     Parameters
     ----------
     diffusion : the graph and alpha with which the votes were spread
-    votes : (m,) in the user's numbering
-    mass : (n, n_classes) in the user's order, all votes spread
+    mass : (n, n_classes), all votes spread
     lipschitz : change of a soft label per unit of distance; None leaves the bias out
-    weights_are_counts : see :func:`standing_votes`
     mass_error : (n,) or a number, proven bound on the error of an item's evidence; widens what may be missing
     floor : of the push, smaller = tighter and slower; None = fine enough to miss 1 % of a profile, or the
-    finest that
-        visits at most a billion edges
+        finest that visits at most a billion edges
 
     Returns
     -------
-    Bounds that are never too small. Up to 2000 items exact, by the dense inverse. Memory: about 200 bytes an
-    item.
+    Bounds that are never too small. Up to 2000 items exact, by the dense inverse. Memory: about 200 bytes
+    per item.
     """
     graph = diffusion.graph
     if lipschitz is not None:
@@ -84,20 +77,19 @@ def sums_of_squares(
         if lipschitz > 0 and graph.features is None:
             raise InputError(
                 "a Lipschitz constant needs distances, but this graph was made from an affinity and has no "
-                "features; "
-                "pass lipschitz=0 for intervals without bias, or method='wilson'."
+                "features; pass lipschitz=0 for intervals without bias, or method='wilson'."
             )
-    standing = standing_votes(votes, mass.shape[1], weights_are_counts)
+    voted, opinions = ballots.voted, ballots.opinions
     if floor is not None:
         validation.positive("floor", floor)
-    weights = np.stack([standing.totals, standing.squares], axis=1)
-    sums = profile_sums(diffusion, standing.rows, weights, lipschitz or 0.0, floor)
+    weights = np.stack([ballots.totals, opinions.squares], axis=1)
+    sums = profile_sums(diffusion, voted, weights, lipschitz or 0.0, floor)
     rest = np.maximum(mass.sum(axis=1) - sums.mass, 0.0) if sums.floor else np.zeros(graph.n_items)
     rest += np.asarray(mass_error, dtype=np.float64)
     reach = diffusion.missed_at_most(sums.floor)  # e_i
-    sources = diffusion.sources(standing.rows)  # b_q
-    heaviest = float((standing.largest * sources).max(initial=0.0))
-    everywhere = float(standing.squares @ sources**2)
+    sources = diffusion.sources(voted)  # b_q
+    heaviest = float((opinions.largest * sources).max(initial=0.0))
+    everywhere = float(opinions.squares @ sources**2)
     bias = None
     if lipschitz is not None:
         bias = sums.bias + rest * min(1.0, lipschitz * _diameter(graph) if lipschitz else 0.0)

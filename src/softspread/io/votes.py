@@ -146,6 +146,8 @@ def _without_decimals(labels: AnyArray) -> AnyArray:
 
 
 def _from_counts(source: Path, table: Table, item: str) -> VoteFile:
+    from softspread.votes.votes import single_votes
+
     ids = table.complete(item)
     names = _other_columns(table, item, "a table of counts has one more for each class")
     counts = np.column_stack([table.numbers(name) for name in names])
@@ -155,14 +157,14 @@ def _from_counts(source: Path, table: Table, item: str) -> VoteFile:
             f"{source}, {table.where(row)}: {names[column]} is {counts[row, column]:g}; counts cannot be "
             "negative."
         )
-    rows, columns = np.nonzero(counts)
+    rows, columns, weights = single_votes(counts)
     classes = objects([name.removeprefix("count_") for name in names])
     return VoteFile(
         source,
         "counts",
         ids[rows],
         classes[columns],
-        weights=counts[rows, columns],
+        weights=weights,
         is_text=table.is_text,
         classes=classes,
     )

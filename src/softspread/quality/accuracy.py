@@ -1,6 +1,7 @@
-"""How often the predicted class is the truly most probable one: a model of soft labels, fitted to the
-votes.
-"""
+"""How often the predicted class is the truly most probable one: a model of soft labels fitted to votes."""
+
+from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from scipy.special import gammaln
@@ -8,21 +9,37 @@ from scipy.special import gammaln
 from softspread._common.types import BoolArray, FloatArray, IntArray
 from softspread.quality.result import FEWEST_REPEATED, Trials
 
-# Shapes of soft labels: how closely they stick to their mean (theta), what the leading class leaves to others
-# (delta)
-SHAPES = tuple(
-    (theta, delta) for theta in (2.0, 8.0, 32.0, 128.0) for delta in (0.005, 0.02, 0.07, 0.2, 0.4, 0.6)
-)
-CONFIDENCE_GROUPS = 3  # accuracy is learned apart for items with low, middle and high top probability
-ITEMS_PER_GROUP = 30
-POSTERIOR_DRAWS = 50
-EM_STEPS = 50
-LEAST_RATE = 1e-6  # a rate of exactly 0 or 1 could never change again
-MOST_TRIALS = 4_000  # for accuracy; more held-out votes would not change the estimate
+TINY = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True, slots=True)
+class AccuracyModel:
+    """The grid of shapes of soft labels, and how finely the model is fitted."""
+
+    thetas: tuple[float, ...] = (2.0, 8.0, 32.0, 128.0)  # how closely soft labels stick to their mean
+    deltas: tuple[float, ...] = (0.005, 0.02, 0.07, 0.2, 0.4, 0.6)  # what the leading class leaves to others
+    groups: int = 3  # accuracy is learned separately for low, middle and high top probability
+    items_per_group: int = 30
+    draws: int = 50  # of each posterior soft label
+    steps: int = 50  # of expectation maximisation
+    least_rate: float = 1e-6  # a rate of exactly 0 or 1 could never change again
+    most_trials: int = 4_000  # more held-out votes would not change the estimate
+
+    @property
+    def shapes(self) -> FloatArray:
+        """(shapes, 2) theta, delta."""
+        return np.array(list(product(self.thetas, self.deltas)))
+
+
+MODEL = AccuracyModel()
 
 
 def estimate_accuracy(
-    trials: Trials, repeated: BoolArray, times: FloatArray, rng: np.random.Generator
+    trials: Trials,
+    repeated: BoolArray,
+    times: FloatArray,
+    rng: np.random.Generator,
+    model: AccuracyModel = MODEL,
 ) -> FloatArray:
     """Share of items whose predicted class is the truly most probable one, for each row of ``times``.
 
@@ -31,106 +48,92 @@ def estimate_accuracy(
     is, the judging votes then fix how often the predicted class leads, both by expectation maximisation;
     draws of the posterior soft label do the rest.
     """
-    if len(trials.p) > MOST_TRIALS:
-        keep = np.sort(rng.choice(len(trials.p), MOST_TRIALS, replace=False))
-        trials = Trials(
-            trials.p[keep], trials.judged[keep], trials.weights[keep], trials.item[keep], trials.votes
-        )
+    if len(trials.p) > model.most_trials:
+        keep = np.sort(rng.choice(len(trials.p), model.most_trials, replace=False))
+        kept = {name: getattr(trials, name)[keep] for name in ("p", "judged", "weights", "item")}
+        trials = replace(trials, **kept)
     n_classes = trials.p.shape[1]
     if n_classes < 2:
         return np.ones(len(times))
     marginal = (trials.votes.sum(axis=0) + 1) / (trials.votes.sum() + n_classes)
     sample = trials.votes[repeated]
-    if len(sample) > MOST_TRIALS:
-        sample = sample[rng.choice(len(sample), MOST_TRIALS, replace=False)]
-    likelihood = _likelihoods(trials.judged, marginal)  # (t, shapes, leads)
+    if len(sample) > model.most_trials:
+        sample = sample[rng.choice(len(sample), model.most_trials, replace=False)]
+    likelihood = _likelihoods(trials.judged, marginal, model)  # (t, shapes, leads)
     rows, top = np.arange(len(trials.p)), trials.p.argmax(axis=1)
-    others = (
-        trials.p + marginal
-    )  # where the predicted class does not lead, any other may; near misses more often
+    # where the predicted class does not lead, any other may; near misses more often
+    others = trials.p + marginal
     others[rows, top] = 0.0
     if_not = likelihood * (others / others.sum(axis=1, keepdims=True))[:, None, :]
     if_top = likelihood[rows, :, top]
-    common = np.tile(_common_shapes(sample, marginal), (2, 1))
+    start = np.full(len(model.shapes), 1 / len(model.shapes))
+    common = np.tile(
+        _mixture((_likelihoods(sample, marginal, model) * marginal).sum(axis=2), start, model), (2, 1)
+    )
     telling = trials.judged.sum(axis=1) >= 2
-    if (
-        telling.sum() >= FEWEST_REPEATED
-    ):  # wrong predictions sit on ambiguous items: their shapes are learned apart
-        common = _shapes_by_success(if_top[telling], if_not[telling].sum(axis=2), common[0])
+    if telling.sum() >= FEWEST_REPEATED:  # wrong predictions sit on ambiguous items: their shapes differ
+        common = _shapes_by_success(if_top[telling], if_not[telling].sum(axis=2), common[0], model)
     if_top = if_top * common[0]
     if_not = if_not * common[1][:, None]
-    ratio = if_top.sum(axis=1) / np.maximum(if_not.sum(axis=(1, 2)), np.finfo(np.float64).tiny)
+    ratio = if_top.sum(axis=1) / np.maximum(if_not.sum(axis=(1, 2)), TINY)
     counted = trials.weights * times[:, trials.item]
-    leads = _leading(ratio, _confidence_groups(trials.p.max(axis=1)), counted)
+    leads = _leading(ratio, _confidence_groups(trials.p.max(axis=1), model), counted, model)
     n_shapes = if_top.shape[1]
     wins = np.zeros((2, len(rows)))
-    for _ in range(POSTERIOR_DRAWS):
-        wins[0] += _drawn_top(trials.judged, marginal, _draw_columns(if_top, rng), top, rng) == top
-        shape, lead = np.divmod(
-            _draw_columns(if_not.reshape(len(rows), n_shapes * n_classes), rng), n_classes
-        )
-        wins[1] += _drawn_top(trials.judged, marginal, shape, lead, rng) == top
-    wins /= POSTERIOR_DRAWS
+    for _ in range(model.draws):
+        shape = _draw_columns(if_top, rng)
+        wins[0] += _drawn_top(trials.judged, marginal, shape, top, rng, model) == top
+        drawn = _draw_columns(if_not.reshape(len(rows), n_shapes * n_classes), rng)
+        shape, lead = np.divmod(drawn, n_classes)
+        wins[1] += _drawn_top(trials.judged, marginal, shape, lead, rng, model) == top
+    wins /= model.draws
     value = leads * wins[0] + (1 - leads) * wins[1]
-    return np.asarray(
-        (counted * value).sum(axis=1) / np.maximum(counted.sum(axis=1), np.finfo(np.float64).tiny)
-    )
+    return np.asarray((counted * value).sum(axis=1) / np.maximum(counted.sum(axis=1), TINY))
 
 
-def _leading(ratio: FloatArray, group: IntArray, counted: FloatArray) -> FloatArray:
+def _leading(ratio: FloatArray, group: IntArray, counted: FloatArray, model: AccuracyModel) -> FloatArray:
     """Posterior chance that the predicted class leads, (samples, t), its rate learned in each group."""
     leads = np.empty_like(counted)
     for number in range(int(group.max(initial=0)) + 1):
         mine = group == number
         weight = counted[:, mine]
-        total = np.maximum(weight.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        total = np.maximum(weight.sum(axis=1, keepdims=True), TINY)
         rate = np.full((len(counted), 1), 0.5)
-        for _ in range(EM_STEPS):
+        for _ in range(model.steps):
             posterior = rate * ratio[mine] / (rate * ratio[mine] + 1 - rate)
-            rate = np.clip(
-                (weight * posterior).sum(axis=1, keepdims=True) / total, LEAST_RATE, 1 - LEAST_RATE
-            )
+            found = (weight * posterior).sum(axis=1, keepdims=True) / total
+            rate = np.clip(found, model.least_rate, 1 - model.least_rate)
         leads[:, mine] = posterior
     return leads
 
 
-def _confidence_groups(confidence: FloatArray) -> IntArray:
-    n_groups = int(np.clip(len(confidence) // ITEMS_PER_GROUP, 1, CONFIDENCE_GROUPS))
+def _confidence_groups(confidence: FloatArray, model: AccuracyModel) -> IntArray:
+    n_groups = int(np.clip(len(confidence) // model.items_per_group, 1, model.groups))
     return np.asarray(np.searchsorted(np.quantile(confidence, np.arange(1, n_groups) / n_groups), confidence))
 
 
-def _common_shapes(votes: FloatArray, marginal: FloatArray) -> FloatArray:
-    """How common each shape is, (shapes,), by maximum likelihood."""
-    likelihood = (_likelihoods(votes, marginal) * marginal).sum(axis=2)
-    common = np.full(len(SHAPES), 1 / len(SHAPES))
-    for _ in range(EM_STEPS):
+def _mixture(likelihood: FloatArray, common: FloatArray, model: AccuracyModel) -> FloatArray:
+    """How common each component is, by maximum likelihood; ``likelihood`` is (items, components)."""
+    for _ in range(model.steps):
         joint = likelihood * common
-        common = (joint / np.maximum(joint.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)).mean(
-            axis=0
-        )
+        common = (joint / np.maximum(joint.sum(axis=1, keepdims=True), TINY)).mean(axis=0)
     return np.asarray(common)
 
 
-def _shapes_by_success(if_top: FloatArray, if_not: FloatArray, start: FloatArray) -> FloatArray:
+def _shapes_by_success(
+    if_top: FloatArray, if_not: FloatArray, start: FloatArray, model: AccuracyModel
+) -> FloatArray:
     """How common each shape is where the predicted class leads and where it does not, (2, shapes)."""
-    both = np.concatenate([if_top, if_not], axis=1)
-    common = np.concatenate([start, start]) / 2
-    for _ in range(EM_STEPS):
-        joint = both * common
-        common = (joint / np.maximum(joint.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)).mean(
-            axis=0
-        )
-    parts = np.maximum(common.reshape(2, -1), np.finfo(np.float64).tiny)
+    common = _mixture(np.concatenate([if_top, if_not], axis=1), np.concatenate([start, start]) / 2, model)
+    parts = np.maximum(common.reshape(2, -1), TINY)
     return np.asarray(parts / parts.sum(axis=1, keepdims=True))
 
 
-def _likelihoods(votes: FloatArray, marginal: FloatArray) -> FloatArray:
-    """Dirichlet-multinomial likelihood of the votes, (items, shapes, leading classes), up to a factor per
-    item.
-    """
+def _likelihoods(votes: FloatArray, marginal: FloatArray, model: AccuracyModel) -> FloatArray:
+    """Dirichlet-multinomial likelihood, (items, shapes, leading classes), up to a factor per item."""
     size = votes.sum(axis=1)
-    logs = np.empty((len(votes), len(SHAPES), votes.shape[1]))
-    for number, (theta, delta) in enumerate(SHAPES):
+    logs = np.empty((len(votes), len(model.shapes), votes.shape[1]))
+    for number, (theta, delta) in enumerate(model.shapes.tolist()):
         spill = theta * delta * marginal
         rising = gammaln(votes + spill) - gammaln(spill)
         first = spill + theta * (1 - delta)
@@ -141,10 +144,15 @@ def _likelihoods(votes: FloatArray, marginal: FloatArray) -> FloatArray:
 
 
 def _drawn_top(
-    votes: FloatArray, marginal: FloatArray, shape: IntArray, lead: IntArray, rng: np.random.Generator
+    votes: FloatArray,
+    marginal: FloatArray,
+    shape: IntArray,
+    lead: IntArray,
+    rng: np.random.Generator,
+    model: AccuracyModel,
 ) -> IntArray:
     """The largest class of one posterior draw of each item's soft label."""
-    theta, delta = np.array(SHAPES)[shape].T
+    theta, delta = model.shapes[shape].T
     parameters = votes + (theta * delta)[:, None] * marginal
     parameters[np.arange(len(votes)), lead] += theta * (1 - delta)
     return np.asarray(rng.standard_gamma(parameters).argmax(axis=1))

@@ -1,7 +1,6 @@
 """How good are the soft labels? From votes alone, without ground truth.
 
-    E|p - f|^2 = |p - t|^2 + var(f):   |p - t|^2  is estimated by  p.p - 2 p.f + sum_c k_c (k_c - 1) / (r (r -
-    1))
+    E|p - f|^2 = |p - t|^2 + var(f),   |p - t|^2 ~ p.p - 2 p.f + sum_c k_c (k_c - 1) / (r (r - 1))
 
 theory: [quality]. f = k / r are the shares of r votes on an item, t is its true soft label. Comparing p with
 f counts the noise of few votes as error; pairs of votes on the same item measure that noise, and it is taken
@@ -14,21 +13,29 @@ import numpy as np
 
 from softspread._common import validation
 from softspread._common.types import FloatArray
-from softspread.diffusion.diagonal import own_reach
 from softspread.errors import InputError
+from softspread.heldout.masses import mass_of_state
+from softspread.heldout.scores import brier as brier_score
 from softspread.heldout.split import hold_out
 from softspread.intervals.wilson import wilson
 from softspread.metrics import KL_FLOOR, ROW_SUM
 from softspread.quality.accuracy import estimate_accuracy
 from softspread.quality.entropy import entropy_from_moments, entropy_range, vote_moments
-from softspread.quality.result import FEWEST_REPEATED, N_BOOTSTRAP, Estimate, Quality, Trials, interval_of
+from softspread.quality.result import (
+    FEWEST_REPEATED,
+    N_BOOTSTRAP,
+    Estimate,
+    Quality,
+    Trials,
+    bootstrap,
+    interval_of,
+)
 from softspread.spreading.evidence import soft_labels
 from softspread.spreading.state import SpreadState
+from softspread.votes.ballots import Ballots
 from softspread.votes.table import VoteTable
 
-UNKNOWN_NOISE = (
-    0.5  # without repeats the noise is anything from nothing to the whole Brier score: half of it is named
-)
+UNKNOWN_NOISE = 0.5  # without repeats anything from none to all of the Brier score may be noise: take half
 
 
 def estimate_quality(
@@ -44,8 +51,7 @@ def estimate_quality(
     Parameters
     ----------
     p : (items, n_classes) soft labels of a random sample of items, made without the votes in ``counts``
-    counts : (items, n_classes) whole votes on these items, two or more on most; single votes help with
-    ``brier``
+    counts : (items, n_classes) whole votes on these items, two or more on most; single ones help ``brier``
     confidence_level : of the intervals, which come from a bootstrap over items
 
     Examples
@@ -88,29 +94,26 @@ def held_out_quality(
     Parameters
     ----------
     state : the fitted state, refined
-    prior : (n, n_classes), in the user's order
-    cast : the votes before annotators were weighted, of those who can be trusted: they tell the noise of
-    votes, which
-        weights hide; None where all votes count as they were cast
+    prior : (n, n_classes)
+    cast : the votes before annotators were weighted, of those who can be trusted: they show the noise of
+        votes, which weights hide; None where all votes count as they were cast
     """
     level = validation.between_0_and_1("confidence_level", confidence_level)
+    n_bootstrap = validation.count("n_bootstrap", n_bootstrap, smallest=20)
     rng = np.random.default_rng() if rng is None else rng
-    n = state.diffusion.graph.n_items
+    n, n_classes = state.diffusion.n_items, state.n_classes
     if not len(state.votes):
         raise InputError("there are no votes to hold out; quality needs votes.")
-    held = hold_out(state.votes, n, state.n_classes, rng=rng)
-    reach, at = own_reach(state.diffusion, held.voted), held.position
-    left = state.mass(held.voted)[at] - held.removed.toarray() * reach[at][:, None]
-    p = soft_labels(left, prior[held.voted][at], prior_strength)
-    own = held.own if cast is None else cast.counts(n, state.n_classes)[held.voted]
+    ballots = Ballots.of(state.votes, n_classes)
+    trials, voted = hold_out(ballots, n, rng), ballots.voted
+    judged, at = trials.content.toarray(), trials.position
+    left = mass_of_state(state, voted).without(judged, at)
+    p = soft_labels(left, prior[voted][at], prior_strength)
+    own = ballots.counts if cast is None else cast.counts(n, n_classes)[voted]
     whole = np.round(own)
-    whole[(np.abs(whole - own) > ROW_SUM).any(axis=1)] = (
-        0.0  # soft votes say nothing about the noise of votes
-    )
-    trials = Trials(p, held.judged.toarray(), held.shares, at, whole)
-    return _estimate(
-        trials, "held out", level, rng, validation.count("n_bootstrap", n_bootstrap, smallest=20)
-    )
+    soft = (np.abs(whole - own) > ROW_SUM).any(axis=1)
+    whole[soft] = 0.0  # soft votes say nothing about the noise of votes
+    return _estimate(Trials(p, judged, trials.shares, at, whole), "held out", level, rng, n_bootstrap)
 
 
 def _checked_pair(p: Any, counts: Any) -> tuple[FloatArray, FloatArray]:
@@ -136,14 +139,10 @@ def _estimate(
 ) -> Quality:
     rng = np.random.default_rng() if rng is None else rng
     n_items, n_classes = trials.votes.shape
-    # Row 0 counts every item once: the estimate itself. The others are bootstrap samples of the items.
-    times = np.vstack(
-        [np.ones(n_items), rng.multinomial(n_items, np.full(n_items, 1 / n_items), size=n_bootstrap)]
-    )
+    times = bootstrap(n_items, n_bootstrap, rng)
     f = trials.judged / trials.judged.sum(axis=1, keepdims=True)
     top = trials.p.argmax(axis=1)
-    squares = np.einsum("ij,ij->i", trials.p, trials.p)
-    brier = _mean(trials, squares - 2 * np.einsum("ij,ij->i", trials.p, f) + 1, times)
+    brier = _mean(trials, brier_score(trials.p, f), times)
     agreement = interval_of(_mean(trials, f[np.arange(len(top)), top], times), level)
     # a bootstrap of items that all agree knows no doubt
     agreed = n_items * agreement.value
@@ -162,12 +161,10 @@ def _estimate(
     else:
         rmse, kl, accuracy, noise = _all_possible(brier, cross, agreement, n_classes, level)
         notes.append(
-            f"items with two or more votes: {n_repeated}; {FEWEST_REPEATED} are needed to tell the noise of "
-            "votes from "
-            "error: the intervals of RMSE, KL and accuracy hold all that is possible, their values are a "
-            "guess. "
-            f"RMSE is at most {rmse.upper:.3f} or so. Get second votes on {FEWEST_REPEATED - n_repeated} "
-            "more items."
+            f"items with two or more votes: {n_repeated}; {FEWEST_REPEATED} are needed to separate the noise "
+            "of votes from error: the intervals of RMSE, KL and accuracy hold all that is possible, their "
+            f"values are a guess. RMSE is at most about {rmse.upper:.3f}. Get second votes on "
+            f"{FEWEST_REPEATED - n_repeated} more items."
         )
     return Quality(
         rmse,
@@ -198,10 +195,9 @@ def _kl(cross: FloatArray, moments: FloatArray, n_classes: int, level: float) ->
 def _all_possible(
     brier: FloatArray, cross: FloatArray, agreed: Estimate, n_classes: int, level: float
 ) -> tuple[Estimate, Estimate, Estimate, Estimate]:
-    """RMSE, KL, accuracy and noise where nothing tells noise from error; the intervals hold both extremes.
+    """RMSE, KL, accuracy and noise where noise and error cannot be separated; intervals hold both extremes.
 
-    A predicted class that does not lead has a share of at most 1/2, so agreement <= accuracy + (1 - accuracy)
-    / 2.
+    A predicted class that does not lead has a share of at most 1/2: agreement <= (1 + accuracy) / 2.
     """
     score, information = interval_of(brier, level), interval_of(cross, level)
     squared = (1 - UNKNOWN_NOISE) * score.value / n_classes

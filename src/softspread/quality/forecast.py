@@ -1,7 +1,6 @@
-"""Is it worth to go on? What further votes would bring, from the votes so far.
+"""Are more votes worthwhile? What further votes would bring, from the votes so far.
 
-thin the votes  ->  held-out scores improve as a + c m^-g  ->  continue  ->  add the own votes that items will
-have
+thin the votes  ->  held-out scores improve as a + c m^-g  ->  continue  ->  add own votes to come
 """
 
 from collections.abc import Sequence
@@ -14,23 +13,35 @@ from scipy.special import gammaln, pdtrik, xlogy
 
 from softspread._common import validation
 from softspread._common.types import FloatArray, IntArray
-from softspread.diffusion.diagonal import own_reach
+from softspread.diffusion.diagonal import OwnScales
 from softspread.diffusion.diffusion import Diffusion
 from softspread.errors import InputError, MissingExtraError
-from softspread.quality.result import N_BOOTSTRAP, Estimate, GainForecast, interval_of
+from softspread.heldout.masses import exact_scales, voted_mass
+from softspread.heldout.scores import brier
+from softspread.quality.result import N_BOOTSTRAP, Estimate, GainForecast, bootstrap, interval_of
 from softspread.spreading.evidence import soft_labels
-from softspread.spreading.state import SpreadState
+from softspread.votes.ballots import Ballots
 from softspread.votes.table import VoteTable
 
-SHARES = (0.35, 0.5, 0.7, 0.85, 1.0)  # of the votes, for the learning curve
-THINNINGS = 3  # random subsets per share
-EXPONENTS = np.linspace(0.1, 1.5, 29)  # g in a + c m^-g
-USUAL_EXPONENT, EXPONENT_SPREAD = 0.6, 0.4  # keeps g sane where the curve is too noisy to tell ...
-PRIOR_MISFIT = 0.02  # ... at this share of the curve's variance per squared spread
-CURVE_DOUBT = 0.25  # share of the predicted gain by which real continuations missed it, see docs/quality.md
-NOISE_SHARES = 200  # steps of the share of the held-out score that may be noise
-FORECASTS = (0.1, 0.25, 0.5, 1.0)  # further votes in the frame of points, as shares of those so far
-FEWEST_VOTES = 30  # a learning curve needs some votes to thin
+
+@dataclass(frozen=True, slots=True)
+class ForecastModel:
+    """How the learning curve is measured and continued."""
+
+    shares: tuple[float, ...] = (0.35, 0.5, 0.7, 0.85, 1.0)  # of the votes, for the learning curve
+    thinnings: int = 3  # random subsets per share
+    exponents: tuple[float, float, int] = (0.1, 1.5, 29)  # g in a + c m^-g: first, last, how many
+    usual_exponent: float = 0.6  # keeps g sane where the curve is too noisy ...
+    exponent_spread: float = 0.4
+    prior_misfit: float = 0.02  # ... at this share of the curve's variance per squared spread
+    curve_doubt: float = 0.25  # of the predicted gain, by which real ones missed it, see docs/quality.md
+    noise_shares: int = 200  # steps of the share of the held-out score that may be noise
+    ahead: tuple[float, ...] = (0.1, 0.25, 0.5, 1.0)  # further points of the curve, as shares of the votes
+    fewest_votes: int = 30  # a learning curve needs some votes to thin
+    solve_share: float = 0.1  # of the tolerance: where evidence is small, soft labels need more digits
+
+
+MODEL = ForecastModel()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,13 +65,14 @@ def predict_gain(
     confidence_level: float = 0.9,
     rng: np.random.Generator | None = None,
     n_bootstrap: int = N_BOOTSTRAP,
+    model: ForecastModel = MODEL,
 ) -> GainForecast:
     """How far ``more`` further votes on random items would lower the RMSE.
 
     Parameters
     ----------
     diffusions : the graph at the alpha in use, or at several: each number of votes then takes its best one
-    votes : whole votes, in the user's numbering
+    votes : whole votes
     more : number of further votes
     prior : (n, n_classes); None = uniform
 
@@ -75,38 +87,37 @@ def predict_gain(
     level = validation.between_0_and_1("confidence_level", confidence_level)
     more = validation.count("more", more, smallest=1)
     rng = np.random.default_rng() if rng is None else rng
-    n = diffusions[0].graph.n_items if len(diffusions) else 0
-    counts = votes.counts(n, n_classes) if n else np.zeros((0, 0))
-    if not n or (counts != np.round(counts)).any() or counts.sum() < FEWEST_VOTES:
-        raise InputError(
-            f"a forecast needs a diffusion and at least {FEWEST_VOTES} whole votes, got "
-            f"{len(diffusions)} diffusions and {counts.sum():g} votes."
-        )
+    ballots, n = Ballots.of(votes, n_classes), diffusions[0].n_items
+    counts, voted = ballots.counts, ballots.voted
+    if (counts != np.round(counts)).any():
+        raise InputError("a forecast needs whole votes; some of these have fractional weights.")
+    if counts.sum() < model.fewest_votes:
+        raise InputError(f"a forecast needs at least {model.fewest_votes} votes, got {counts.sum():g}.")
     share = np.full(n_classes, 1 / n_classes) if prior is None else prior
-    given = np.broadcast_to(share, (n, n_classes))
-    voted = np.flatnonzero(counts.sum(axis=1))
-    times = np.vstack(
-        [np.ones(len(voted)), rng.multinomial(len(voted), np.full(len(voted), 1 / len(voted)), n_bootstrap)]
-    )
-    subsets = _thin(counts, rng)
-    parts = [
-        [_judge(d, subset, counts, voted, given[voted], prior_strength) for subset in subsets]
-        for d in diffusions
-    ]
-    noise = _noise(counts[voted], times, parts, rng)
-    errors = np.array(
-        [[_error(part, noise, times) for part in one] for one in parts]
-    )  # (alphas, subsets, samples)
-    best = errors[:, :, 0].argmin(axis=0)
+    given = np.broadcast_to(share, (n, n_classes))[voted]
+    times = bootstrap(len(voted), n_bootstrap, rng)
+    subsets = _thin(counts, rng, model)
+    parts = []
+    for diffusion in diffusions:
+        scales = exact_scales(diffusion, voted)
+        parts.append(
+            [
+                _judge(diffusion, voted, scales, subset, counts, given, prior_strength, model)
+                for subset in subsets
+            ]
+        )
+    noise = _noise(counts, times, parts, rng, model)
+    errors = np.array([[_error(part, noise, times) for part in one] for one in parts])
+    best = errors[:, :, 0].argmin(axis=0)  # errors: (alphas, subsets, samples)
     curve = _root(errors[best, np.arange(len(subsets))], n_classes)
     m = np.array([subset.sum() for subset in subsets])
-    ahead = np.array(sorted({round(m[-1] * (1 + share)) for share in FORECASTS} | {round(m[-1]) + more}))
-    continued = [_continue(m, one, noise, times, ahead, n) for one in parts]
+    ahead = np.array(sorted({round(m[-1] * (1 + share)) for share in model.ahead} | {round(m[-1]) + more}))
+    continued = [_continue(m, one, noise, times, ahead, n, model) for one in parts]
     future = np.array([error for error, _ in continued])  # (alphas, ahead, samples)
     best = future[:, :, 0].argmin(axis=0)
     rmse = _root(future[best, np.arange(len(ahead))], n_classes)
     exponent = continued[int(best[ahead == round(m[-1]) + more][0])][1]
-    return _forecast(m, curve, ahead, rmse, more, level, exponent)
+    return _forecast(m, curve, ahead, rmse, more, level, exponent, model)
 
 
 def _root(error: FloatArray, n_classes: int) -> FloatArray:
@@ -114,11 +125,17 @@ def _root(error: FloatArray, n_classes: int) -> FloatArray:
 
 
 def _continue(
-    m: FloatArray, parts: list[_Judged], noise: FloatArray, times: FloatArray, ahead: FloatArray, n_items: int
+    m: FloatArray,
+    parts: list[_Judged],
+    noise: FloatArray,
+    times: FloatArray,
+    ahead: FloatArray,
+    n_items: int,
+    model: ForecastModel,
 ) -> tuple[FloatArray, float]:
     """Expected errors with more votes, (ahead, samples), and the exponent of the fall of held-out scores."""
-    brier = np.array([times @ part.brier for part in parts]) / times.sum(axis=1)
-    fitted, exponent = _fit_power(m, brier, np.append(ahead, m[-1]))
+    scores = np.array([times @ part.brier for part in parts]) / times.sum(axis=1)
+    fitted, exponent = _fit_power(m, scores, np.append(ahead, m[-1]), model)
     now = np.maximum(fitted[-1], np.finfo(np.float64).tiny)
     last, errors = parts[-1], []
     for votes, value in zip(ahead.tolist(), fitted, strict=False):
@@ -131,14 +148,14 @@ def _continue(
     return np.array(errors), exponent
 
 
-def _thin(counts: FloatArray, rng: np.random.Generator) -> list[FloatArray]:
-    """Random subsets of the votes, (n, n_classes) each, the last one holding all."""
+def _thin(counts: FloatArray, rng: np.random.Generator, model: ForecastModel) -> list[FloatArray]:
+    """Random subsets of the votes, (v, n_classes) each, the last one holding all."""
     rows, columns = np.nonzero(counts)
     times = counts[rows, columns].astype(np.int64)
     votes = np.repeat(np.arange(len(rows)), times)
     subsets = []
-    for share in SHARES:
-        for _ in range(THINNINGS if share < 1 else 1):
+    for share in model.shares:
+        for _ in range(model.thinnings if share < 1 else 1):
             kept = rng.permutation(votes)[: round(share * len(votes))]
             subset = np.zeros_like(counts)
             subset[rows, columns] = np.bincount(kept, minlength=len(rows))
@@ -148,29 +165,31 @@ def _thin(counts: FloatArray, rng: np.random.Generator) -> list[FloatArray]:
 
 def _judge(
     diffusion: Diffusion,
+    voted: IntArray,
+    scales: OwnScales,
     subset: FloatArray,
     counts: FloatArray,
-    voted: IntArray,
     prior: FloatArray,
     strength: float,
+    model: ForecastModel,
 ) -> _Judged:
-    rows, columns = np.nonzero(subset)
-    state = SpreadState(diffusion, VoteTable(rows, columns, subset[rows, columns]), subset.shape[1])
-    state.solve()
-    reach = own_reach(diffusion, voted)
-    left = np.maximum(state.mass(voted) - reach[:, None] * subset[voted], 0.0)
+    held = voted_mass(diffusion, voted, subset, scales=scales, tol=model.solve_share * diffusion.tol)
+    left = held.without(subset)
     p = soft_labels(left, prior, strength)
-    f = counts[voted] / counts[voted].sum(axis=1, keepdims=True)
-    brier = np.einsum("ij,ij->i", p, p) - 2 * np.einsum("ij,ij->i", p, f) + 1
-    own = np.bincount(subset.sum(axis=1).astype(np.int64))
-    return _Judged(brier, left.sum(axis=1) + strength, reach, own / len(subset))
+    loss = brier(p, counts / counts.sum(axis=1, keepdims=True))
+    own = np.bincount(subset.sum(axis=1).astype(np.int64)).astype(np.float64)
+    own[0] += diffusion.n_items - len(voted)
+    return _Judged(loss, left.sum(axis=1) + strength, held.reach, own / diffusion.n_items)
 
 
 def _noise(
-    votes: FloatArray, times: FloatArray, parts: list[list[_Judged]], rng: np.random.Generator
+    votes: FloatArray,
+    times: FloatArray,
+    parts: list[list[_Judged]],
+    rng: np.random.Generator,
+    model: ForecastModel,
 ) -> FloatArray:
-    """The chance that two votes on an item differ, (samples,): from repeats, at most the lowest held-out
-    score.
+    """The chance that two votes on an item differ, (samples,): from repeats, at most the lowest score.
 
     Before repeats are seen, any share of the held-out score is equally likely to be noise. The first sample
     takes the posterior mean, the others draw from the posterior.
@@ -180,7 +199,7 @@ def _noise(
     pairs = np.maximum(size - 1, 0.0)
     same = (votes * (votes - 1)).sum(axis=1) / np.maximum(size, 1.0)  # (r - 1) times the share of equal pairs
     differing = float((pairs - same).sum())
-    share = (np.arange(NOISE_SHARES) + 0.5) / NOISE_SHARES
+    share = (np.arange(model.noise_shares) + 0.5) / model.noise_shares
     chance = np.clip(share * lowest[0], np.finfo(np.float64).tiny, 1 - np.finfo(np.float64).eps)
     log_likelihood = differing * np.log(chance) + (float(pairs.sum()) - differing) * np.log1p(-chance)
     posterior = np.exp(log_likelihood - log_likelihood.max())
@@ -219,12 +238,13 @@ def _forecast(
     more: int,
     level: float,
     exponent: float,
+    model: ForecastModel,
 ) -> GainForecast:
     """Measured RMSE (subsets, samples) and predicted (ahead, samples), in words and a frame."""
     n_votes = round(m[-1])
     now, then = curve[-1], rmse[ahead == n_votes + more][0]
     gain = interval_of(now - then, level)
-    doubt = CURVE_DOUBT * abs(gain.value)
+    doubt = model.curve_doubt * abs(gain.value)
     gain = Estimate(gain.value, gain.lower - doubt, gain.upper + doubt)
     points = [
         (votes, interval_of(curve[m == votes].mean(axis=0), level), "measured") for votes in np.unique(m)
@@ -245,16 +265,17 @@ def _forecast(
     )
 
 
-def _fit_power(m: FloatArray, curve: FloatArray, ahead: FloatArray) -> tuple[FloatArray, float]:
-    """Least squares of a + c m^-g with a, c >= 0, for each sample; values at ``ahead`` and the first sample's
-    g.
-    """
+def _fit_power(
+    m: FloatArray, curve: FloatArray, ahead: FloatArray, model: ForecastModel = MODEL
+) -> tuple[FloatArray, float]:
+    """Least squares of a + c m^-g with a, c >= 0, for each sample; values at ``ahead``, g of the first."""
     unit = float(m[-1])
     weight = np.sqrt(m / unit)  # more votes, less noise
     n_samples = curve.shape[1]
-    best, values, exponent = np.full(n_samples, np.inf), np.zeros((len(ahead), n_samples)), USUAL_EXPONENT
+    best, values = np.full(n_samples, np.inf), np.zeros((len(ahead), n_samples))
+    exponent = model.usual_exponent
     scale = np.var(curve - curve.mean(axis=0), axis=0) + np.finfo(np.float64).tiny
-    for g in EXPONENTS.tolist():
+    for g in np.linspace(*model.exponents).tolist():
         x = (m / unit) ** -g
         slope = _covariance(x, curve, weight) / _covariance(x, x[:, None], weight)
         slope = np.maximum(slope, 0.0)
@@ -264,7 +285,7 @@ def _fit_power(m: FloatArray, curve: FloatArray, ahead: FloatArray) -> tuple[Flo
         through = ((weight**2 * x) @ curve) / float((weight**2 * x) @ x)
         slope, level = np.where(sunk, through, slope), np.where(sunk, 0.0, level)
         misfit = ((weight[:, None] * (curve - level - np.outer(x, slope))) ** 2).mean(axis=0) / scale
-        score = misfit + PRIOR_MISFIT * ((g - USUAL_EXPONENT) / EXPONENT_SPREAD) ** 2
+        score = misfit + model.prior_misfit * ((g - model.usual_exponent) / model.exponent_spread) ** 2
         better = score < best
         best = np.where(better, score, best)
         values[:, better] = level[better] + np.outer((ahead / unit) ** -g, slope[better])

@@ -1,4 +1,4 @@
-"""What is told about quality: numbers with intervals, and where they come from."""
+"""Results about quality: numbers with intervals, and where they come from."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,7 @@ from softspread._common import validation
 from softspread._common.types import FloatArray, IntArray
 
 N_BOOTSTRAP = 400  # the ends of a 90 % interval are then known to about a tenth of its width
-FEWEST_REPEATED = (
-    20  # items with two or more votes; below, the noise of votes is not known well enough to be taken off
-)
+FEWEST_REPEATED = 20  # items with two or more votes; below, the noise of votes is not known well enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +102,9 @@ def interval_of(values: FloatArray, level: float) -> Estimate:
         return Estimate(float(values[0]), float(values[0]), float(values[0]))
     lower, upper = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(float(values[0]), float(min(lower, values[0])), float(max(upper, values[0])))
+
+
+def bootstrap(n_items: int, n_samples: int, rng: np.random.Generator) -> FloatArray:
+    """(1 + n_samples, n_items) how often each item counts: once for the estimate itself, then resampled."""
+    drawn = rng.multinomial(n_items, np.full(n_items, 1 / n_items), n_samples)
+    return np.vstack([np.ones(n_items), drawn])

@@ -50,12 +50,8 @@ class Tuning:
     score: str  # "brier" or "log" of held-out votes; "rmse" against a truth
     how: str  # in words
     used_truth: bool
-    n_repeats: int = (
-        0  # second, third, ... votes on an item: what tells the noise of votes from differences of items
-    )
-    vote_noise: float | None = (
-        None  # estimated: how often two votes on the same item differ; only with "brier"
-    )
+    n_repeats: int = 0  # second, third, ... votes on an item: they show how noisy a vote is
+    vote_noise: float | None = None  # estimated: how often two votes on one item differ; only with "brier"
     method: str = "pls"
 
     @property
@@ -79,9 +75,7 @@ class Tuning:
         return self.best.gamma
 
     def to_frame(self) -> pd.DataFrame:
-        """All settings tried: alpha, n_neighbors, prior_strength, gamma, score, standard_error, penalty,
-        chosen.
-        """
+        """All settings tried, one per row, with score, standard_error, penalty and whether it was chosen."""
         names = (*SETTINGS, "score", "standard_error", "penalty")
         frame = pd.DataFrame({name: [getattr(point, name) for point in self.points] for name in names})
         frame["chosen"] = [point is self.best for point in self.points]
@@ -124,7 +118,7 @@ class Tuning:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """What an estimator needs to go on with."""
+    """The chosen setting, with its graph."""
 
     graph: Graph
     alpha: float

@@ -1,6 +1,6 @@
-"""The edge of tuning: what a user hands over is checked, then one of two searches runs.
+"""What people call: arguments are checked, then one of two searches runs.
 
-X, votes  ->  held-out votes (choosing.py), or with truth=... Bayesian optimisation (truth.py)  ->  Tuning
+X, votes  ->  held-out votes (search.py), with a truth Bayesian optimisation (against_truth.py)  ->  Tuning
 """
 
 from collections.abc import Sequence
@@ -14,18 +14,20 @@ from softspread.diffusion.scales import SCALINGS
 from softspread.errors import InputError
 from softspread.graph.graph import Graph
 from softspread.heldout.scores import SCORES
-from softspread.heldout.split import ENOUGH_VOTES, own_votes
 from softspread.tuning.against_truth import METHODS, tune_against_truth
-from softspread.tuning.candidates import DEFAULT_NEIGHBORS, Spreading
-from softspread.tuning.result import Tuning
-from softspread.tuning.search import (
+from softspread.tuning.candidates import (
     ALPHAS,
+    DEFAULT_NEIGHBORS,
     DEFAULT_STRENGTH,
-    choose_parameters,
+    SearchSpace,
+    SpreadOptions,
     neighbor_candidates,
     some_of,
     strength_candidates,
 )
+from softspread.tuning.result import Tuning
+from softspread.tuning.search import RULE, choose_parameters
+from softspread.votes.ballots import Ballots
 from softspread.votes.reading import read_y
 
 
@@ -61,8 +63,7 @@ def tune(
     prior : (n, n_classes) or (n_classes,) probabilities; None = uniform
     prior_strengths : candidates; None: a grid from 1e-4 to 100 where a prior is given, else 1e-4
     score : "brier" or "log", of the held-out votes
-    truth : (n, n_classes) known soft labels: Bayesian optimisation of the RMSE, for studies; the result says
-    so
+    truth : (n, n_classes) known soft labels: Bayesian optimisation of the RMSE, for studies
     method : "pls"; against a truth also "gkr" (kernel regression) and "knn"
     n_trials : evaluations against the truth
     item_ids, classes, bandwidth, scaling, index, n_jobs, random_state, verbose : as in
@@ -85,20 +86,20 @@ def tune(
     n = items.n_items if isinstance(items, Graph) else len(items)
     table, names = read_y(votes, n, item_ids, classes, what="votes")
     n_classes = len(names.classes)
-    how = Spreading(bandwidth, scaling, "auto", index, n_jobs, random_state, verbose)
-    n_votes = own_votes(table, n_classes).n_votes
+    options = SpreadOptions(bandwidth, scaling, "auto", index, n_jobs, random_state, verbose)
+    ballots = Ballots.of(table, n_classes)
     if truth is not None:
-        if n_votes == 0:
+        if not ballots.n_votes:
             raise InputError("tuning against a truth needs at least 1 vote, got 0.")
         known = _probabilities("truth", truth, n, n_classes)
-        return tune_against_truth(items, table, known, method, validation.count("n_trials", n_trials, 1), how)
+        n_trials = validation.count("n_trials", n_trials, 1)
+        return tune_against_truth(items, ballots, known, method, n_trials, options)
     if method != "pls":
         raise InputError(f"method={method!r} can only be tuned against a truth; pass truth, or method='pls'.")
-    if n_votes < ENOUGH_VOTES:
+    if ballots.n_votes < RULE.fewest_votes:
         raise InputError(
-            f"tuning needs at least {ENOUGH_VOTES} votes, got {n_votes}; collect some more, or set the "
-            "parameters "
-            "yourself (alpha=0.9 is a fair start)."
+            f"tuning needs at least {RULE.fewest_votes} votes, got {ballots.n_votes}; collect some more, or "
+            "set the parameters yourself (alpha=0.9 is a fair start)."
         )
     listed = [validation.alpha(value) for value in some_of("alphas", alphas)]
     if prior_strengths is None:
@@ -110,24 +111,20 @@ def tune(
         ]
     return choose_parameters(
         items,
-        table,
-        n_classes,
-        alphas=listed,
-        neighbors=neighbor_candidates(n_neighbors),
+        ballots,
+        SearchSpace(listed, neighbor_candidates(n_neighbors), strengths),
         prior=None if prior is None else _probabilities("prior", prior, n, n_classes),
-        strengths=strengths,
         score=score,
-        how=how,
+        options=options,
     ).tuning
 
 
 def _probabilities(name: str, values: Any, n: int, n_classes: int) -> FloatArray:
-    """One row per item, scaled to sum 1; one row for all is a prior's privilege."""
+    """One row per item, scaled to sum 1; only a prior may be one row for all."""
     shape = np.shape(values)
     if shape != (n, n_classes) and (name == "truth" or shape != (n_classes,)):
-        remedy = (
-            " If some classes have no vote yet, pass classes with all of them." if shape[:1] == (n,) else ""
-        )
+        missing = " If some classes have no vote yet, pass classes with all of them."
+        remedy = missing if shape[:1] == (n,) else ""
         raise InputError(
             f"{name} must have shape ({n}, {n_classes}), one column per class, got {shape}.{remedy}"
         )

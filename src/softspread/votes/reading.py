@@ -19,7 +19,8 @@ from sklearn.utils.validation import _check_y
 from softspread._common import validation
 from softspread._common.types import AnyArray, IntArray
 from softspread.errors import InputError
-from softspread.votes.table import RETRACTED, VoteTable, joined
+from softspread.votes.ballots import taken_back_too_often
+from softspread.votes.table import VoteTable, joined
 from softspread.votes.votes import Votes, has_vote
 
 
@@ -65,21 +66,13 @@ class Names:
 
     def check_retractions(self, votes: VoteTable) -> None:
         """Refuse votes taken back that were never cast: no total per item, class and annotator below 0."""
-        if not (votes.weights < 0).any():
-            return
-        keys = {"item": votes.rows, "label": votes.columns}
-        if votes.annotators is not None:
-            names = pd.Series(votes.annotators, dtype=object)
-            keys["annotator"] = pd.factorize(names, use_na_sentinel=False)[0]
-        table = pd.DataFrame({**keys, "weight": votes.weights})
-        totals = table.groupby(list(keys), sort=False)["weight"].sum()
-        if (totals < -RETRACTED).any():
-            worst: Any = totals.idxmin()
-            item, label = self.items(np.array([worst[0]])), self.classes[[worst[1]]]
+        worst = taken_back_too_often(votes)
+        if worst is not None:
+            item, label = self.items(np.array([worst.row])), self.classes[[worst.column]]
             by = "" if votes.annotators is None else " by that annotator"
             raise InputError(
                 f"cannot take back a vote that was never cast: item {item.tolist()[0]!r}, label "
-                f"{label.tolist()[0]!r} would have {totals.min():g} votes{by}."
+                f"{label.tolist()[0]!r} would have {worst.total:g} votes{by}."
             )
 
 

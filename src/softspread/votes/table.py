@@ -11,8 +11,7 @@ import pandas as pd
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread._common.validation import WHOLE_FLOATS
 
-LEFT_BY_ROUNDING = 1e-12  # of all that was cast and taken back
-RETRACTED = 1e-9  # a total this far below 0 is rounding of fractional weights, not a retraction too many
+ROUNDING = 1e-9  # of all that was cast and taken back: a rest this small, above or below 0, is no vote
 
 
 class VoteTable:
@@ -96,7 +95,7 @@ class VoteTable:
             # 0.1 + 0.2 - 0.3 is 6e-17: what rounding leaves of a retracted vote is none
             turnover = np.zeros((n, n_classes))
             np.add.at(turnover, (self.rows, self.columns), np.abs(self.weights))
-            table[table <= LEFT_BY_ROUNDING * turnover] = 0.0
+            table[table <= ROUNDING * turnover] = 0.0
         return table
 
 

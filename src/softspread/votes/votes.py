@@ -14,10 +14,11 @@ import pandas as pd
 
 from softspread._common import validation
 from softspread._common.columns import ANNOTATOR_NAMES, ITEM_NAMES, LABEL_NAMES
-from softspread._common.types import AnyArray, BoolArray, FloatArray
+from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread.errors import InputError
 from softspread.votes.table import joined
 
+MOST_COUNTED = 100_000_000  # votes of a table of counts: 2.4 GB
 _COLUMNS = {"item": ITEM_NAMES, "label": LABEL_NAMES, "annotator": ANNOTATOR_NAMES}
 
 
@@ -25,8 +26,9 @@ _COLUMNS = {"item": ITEM_NAMES, "label": LABEL_NAMES, "annotator": ANNOTATOR_NAM
 class Votes:
     """A list of votes; two lists add up.
 
-    Make one with :meth:`from_pairs`, :meth:`from_frame`, :meth:`from_counts` or :meth:`from_wide`. A weight
-    is how many times the vote counts: fractions are soft votes, a negative weight takes an earlier vote back.
+    Make one with :meth:`from_pairs`, :meth:`from_frame`, :meth:`from_counts` or :meth:`from_wide`. A vote is
+    one observation whatever its weight, which says how much evidence it carries; fractions of one annotator
+    on one item are one soft vote; a negative weight takes an earlier vote back.
 
     Examples
     --------
@@ -122,13 +124,15 @@ class Votes:
 
     @classmethod
     def from_counts(cls, counts: Any, *, items: Any = None, classes: Any = None) -> "Votes":
-        """Votes per item and class, (n, n_classes), fractions allowed; a DataFrame's index and columns are
-        the names.
+        """Votes per item and class, (n, n_classes); a DataFrame's index and columns are the names.
+
+        A whole number is that many votes of weight 1; a fraction is one vote of that weight, or a part of a
+        soft vote where the fractions of an item sum to 1.
 
         Examples
         --------
         >>> Votes.from_counts([[2, 0], [0.5, 0.5]]).to_frame()["weight"].tolist()
-        [2.0, 0.5, 0.5]
+        [1.0, 1.0, 0.5, 0.5]
         """
         if isinstance(counts, pd.DataFrame):
             items = counts.index if items is None else items
@@ -145,8 +149,8 @@ class Votes:
                 f"counts of shape {table.shape} do not fit {len(item_array)} items and {len(class_array)} "
                 "classes."
             )
-        rows, columns = np.nonzero(table)
-        return cls(item_array[rows], class_array[columns], table[rows, columns], classes=class_array)
+        rows, columns, weights = single_votes(table)
+        return cls(item_array[rows], class_array[columns], weights, classes=class_array)
 
     @classmethod
     def from_wide(cls, table: Any, *, classes: Any = None) -> "Votes":
@@ -206,6 +210,20 @@ class Votes:
     def class_names(self) -> AnyArray:
         """The classes that the source fixed, else the distinct labels in order."""
         return self.classes if self.classes is not None else validation.distinct_sorted(self.labels)
+
+
+def single_votes(counts: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Row, column and weight of each vote in a table of counts, see :meth:`Votes.from_counts`."""
+    rows, columns = np.nonzero(counts)
+    numbers = counts[rows, columns]
+    whole = numbers == np.floor(numbers)
+    if numbers[whole].sum() > MOST_COUNTED:
+        raise InputError(
+            f"counts add up to {numbers[whole].sum():.3g} votes, more than the {MOST_COUNTED:,} that are "
+            "kept one by one; pass the shares of each item instead, which are one soft vote."
+        )
+    times = np.where(whole, numbers, 1).astype(np.int64)
+    return np.repeat(rows, times), np.repeat(columns, times), np.repeat(np.where(whole, 1.0, numbers), times)
 
 
 def has_vote(labels: AnyArray) -> BoolArray:

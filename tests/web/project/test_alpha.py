@@ -91,14 +91,14 @@ def test_an_alpha_that_was_given_stays(tmp_path):
 def test_nobody_waits_while_alpha_is_chosen(auto, monkeypatch):
     """Votes are acknowledged and applied meanwhile, and none of them is lost by the switch."""
     cast_many(auto, 150)
-    begun, go_on, choose = threading.Event(), threading.Event(), alpha_module.settle
+    begun, go_on, choose = threading.Event(), threading.Event(), alpha_module.choose_settings
 
     def slow(*arguments):
         begun.set()
         assert go_on.wait(30)
         return choose(*arguments)
 
-    monkeypatch.setattr(alpha_module, "settle", slow)
+    monkeypatch.setattr(alpha_module, "choose_settings", slow)
     thread = threading.Thread(target=tuner_of(auto).choose)
     thread.start()
     assert begun.wait(30)

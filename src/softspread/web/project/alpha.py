@@ -9,9 +9,9 @@ import logging
 import threading
 from dataclasses import dataclass
 
-from softspread.estimators.auto import Wishes, settle
+from softspread.estimators.auto import choose_settings
 from softspread.heldout.split import ENOUGH_VOTES
-from softspread.tuning.candidates import Spreading
+from softspread.tuning.candidates import SearchSpace, SpreadOptions
 from softspread.web.log.history import History
 from softspread.web.project.live_state import AlphaChoice, LiveState
 
@@ -36,7 +36,7 @@ class AlphaTuner:
         self, state: LiveState, history: History, *, auto: bool, n_jobs: int | None, rule: AlphaRule = RULE
     ) -> None:
         self._state, self._history, self.auto, self._rule = state, history, auto, rule
-        self._options = Spreading(n_jobs=n_jobs)
+        self._options = SpreadOptions(n_jobs=n_jobs)
         self._lock = threading.Lock()
 
     def choose_if_due(self) -> None:
@@ -54,8 +54,8 @@ class AlphaTuner:
             votes = self._history.standing_votes()[0]
             if len(votes) == state.choice.n_votes:
                 return
-            wishes = Wishes.read("auto", state.graph.n_neighbors or 1, state.prior_strength, "none", False)
-            found = settle(state.graph, votes, state.n_classes, wishes, None, self._options)
+            space = SearchSpace(strengths=[state.prior_strength])
+            found = choose_settings(state.graph, votes, state.n_classes, space, "none", None, self._options)
             before, alpha = state.choice.alpha, found.diffusion.alpha
             choice = AlphaChoice(alpha, len(votes), "" if found.tuning is None else found.tuning.how)
             if alpha == before:

@@ -220,13 +220,7 @@ class Analyst:
             return []
         diffusion = self._state.diffusion
         try:
-            report = fit_annotators(
-                lambda alpha: diffusion,
-                table,
-                self._state.n_classes,
-                alphas=[diffusion.alpha],
-                kappas=[ANNOTATOR_KAPPA],
-            ).report
+            report = fit_annotators(diffusion, table, self._state.n_classes, kappas=[ANNOTATOR_KAPPA]).report
         except SoftspreadError as error:
             logger.info("no annotator report: %s", error)
             return []

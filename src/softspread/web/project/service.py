@@ -22,7 +22,7 @@ from softspread.errors import InputError, StoreError
 from softspread.graph.graph import Graph
 from softspread.queries.registry import needs_features
 from softspread.spreading.explain import explain
-from softspread.tuning.search import DEFAULT_ALPHA
+from softspread.tuning.candidates import DEFAULT_ALPHA
 from softspread.web.log.clock import SteadyClock
 from softspread.web.log.entry import LONGEST_KEY, SKIP, UNDO, VOTE, VOTES_ADDED, Entry, Outcome
 from softspread.web.log.history import History

@@ -7,7 +7,7 @@ from pathlib import Path
 from softspread._common import validation
 from softspread.errors import InputError
 from softspread.queries.registry import STRATEGIES
-from softspread.tuning.search import alpha_candidates
+from softspread.tuning.candidates import alpha_candidates
 from softspread.web.log.entry import LONGEST_LABEL
 
 MODES = ("blind", "assisted")

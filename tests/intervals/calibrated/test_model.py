@@ -1,54 +1,38 @@
-"""Calibrated intervals."""
+"""Calibrated intervals cover what they promise, on any votes."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import beta, betabinom
+from scipy.stats import beta
 
+from calibration import fitted, make_blobs
 from softspread import knn_graph
-from softspread.diffusion.diagonal import own_reach
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.literal import literal_mass
 from softspread.errors import InputError, SoftspreadWarning
-from softspread.intervals.calibrated import (
-    TAIL_SHARE,
-    _CurvePoint,
-    _fit_curve,
+from softspread.heldout.masses import exact_scales
+from softspread.intervals.calibrated.constants import MODEL
+from softspread.intervals.calibrated.curve import nearby_diffusions
+from softspread.intervals.calibrated.model import (
     _leave_items_out,
-    _Likelihood,
     beta_interval,
     calibrated,
     fit_calibrated,
-    nearby_diffusions,
 )
 from softspread.intervals.vote_sums import sums_of_squares
 from softspread.intervals.wilson import SNAP
 from softspread.spreading.evidence import soft_labels
-from softspread.votes.ballots import standing_votes
-from softspread.votes.table import VoteTable
-
-
-def table(rows, columns, weights=None):
-    weights = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=float)
-    return VoteTable(np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64), weights)
-
-
-def spread_mass(diffusion, votes, n_classes):
-    spread = diffusion.spread_entries(votes.rows, votes.columns, votes.weights, n_classes, 1e-8)
-    return np.maximum(spread.mass(), 0.0)
+from softspread.votes.ballots import Ballots
+from voting import drawn, mass_of, table
 
 
 @pytest.fixture(scope="module")
 def blobs():
-    """400 items in 4 groups, 4 classes, items of a group alike but not the same."""
-    rng = np.random.default_rng(0)
-    group = np.repeat(np.arange(4), 100)
-    X = rng.normal(size=(4, 3))[group] * 6 + rng.normal(size=(400, 3))
-    truth = np.stack([rng.dirichlet(4 * centre + 0.1) for centre in rng.dirichlet(np.full(4, 0.4), 4)[group]])
-    graph = knn_graph(X, n_neighbors=10)
-    return graph, truth
+    """A graph of four groups, and the soft labels of its items."""
+    return make_blobs()
 
 
 @pytest.fixture(scope="module")
@@ -56,20 +40,6 @@ def one_fit(blobs):
     """A fit to 300 votes, with its soft labels."""
     graph, truth = blobs
     return fitted(graph, drawn(truth, 300, 0), 4)
-
-
-def drawn(truth, m, seed):
-    rng = np.random.default_rng(seed)
-    rows = rng.integers(0, len(truth), m)
-    columns = (rng.random((m, 1)) > truth[rows].cumsum(axis=1)).sum(axis=1)
-    return table(rows, np.minimum(columns, truth.shape[1] - 1))
-
-
-def fitted(graph, votes, n_classes, alpha=0.75, **options):
-    diffusion = Diffusion(graph, alpha, n_jobs=1)
-    mass = spread_mass(diffusion, votes, n_classes)
-    p = soft_labels(mass, np.full(n_classes, 1 / n_classes), 1e-4)
-    return fit_calibrated(diffusion, votes, mass, **options), p
 
 
 def test_coverage_is_close_to_the_level(blobs):
@@ -116,7 +86,7 @@ def test_given_diffusions_change_nothing(blobs, one_fit):
     votes = drawn(truth, 300, 0)
     near = nearby_diffusions(Diffusion(graph, 0.75, n_jobs=1))
     assert sorted(near) == [0.1, 0.25, 0.5, 0.9, 0.95]
-    assert one_fit[0].parameters == fitted(graph, votes, 4, diffusions=near)[0].parameters
+    assert one_fit[0].parameters == fitted(graph, votes, 4, nearby=near)[0].parameters
 
 
 def test_items_that_differ_from_their_neighbours_earn_wider_intervals():
@@ -141,10 +111,10 @@ def test_leaving_an_item_out_equals_spreading_without_its_votes():
     diffusion = Diffusion(graph, 0.9, n_jobs=1)
     votes = table(rng.integers(0, 40, 50), rng.integers(0, 3, 50))
     mass = literal_mass(diffusion, votes, 3)
-    standing = standing_votes(votes, 3)
-    others, sizes = _leave_items_out(
-        standing, own_reach(diffusion, standing.rows), mass, sums_of_squares(diffusion, votes, mass)
-    )
+    ballots = Ballots.of(votes, 3)
+    sums = sums_of_squares(diffusion, ballots, mass)
+    scales = exact_scales(diffusion, ballots.voted)
+    others, sizes = _leave_items_out(ballots, mass, sums, scales, MODEL)
     for item in range(0, 40, 7):
         kept = votes.rows != item
         rest = table(votes.rows[kept], votes.columns[kept])
@@ -154,50 +124,17 @@ def test_leaving_an_item_out_equals_spreading_without_its_votes():
         assert_allclose(sizes[item], reach.sum() ** 2 / (reach**2).sum(), rtol=1e-6)
 
 
-def test_likelihood_of_two_classes_is_the_beta_binomial():
-    """Differences of the objective equal those of scipy's beta-binomial plus the priors."""
-    votes = table([0, 0, 0, 1, 1, 2], [0, 0, 1, 1, 1, 0])
-    standing = standing_votes(votes, 2)
-    po = np.array([[0.6, 0.4], [0.3, 0.7], [0.5, 0.5]])
-    log_sizes = np.log([3.0, 1.0, 8.0])
-    problem = _Likelihood(standing, log_sizes, po, float("nan"), np.random.default_rng(0))
-    empty = _Likelihood(
-        standing_votes(table([0, 1, 2], [0, 1, 0], [3, 2, 1]), 2), log_sizes, po, np.nan, None
-    )
-
-    def log_likelihood(parameters):
-        nu = 1 / problem.share(log_sizes, parameters) - 1
-        pairs = ((0, 2, 3), (1, 0, 2))  # item, votes for class 0, votes
-        return sum(betabinom.logpmf(k, n, nu[i] * po[i, 0], nu[i] * po[i, 1]) for i, k, n in pairs)
-
-    one, two = (-0.9, 0.9, -3.0), (0.5, 1.1, 0.2)
-    difference = (problem(one) - problem(two)) - (
-        empty(one) - empty(two)
-    )  # without repeats only the priors are left
-    assert_allclose(difference, log_likelihood(two) - log_likelihood(one), rtol=1e-9)
-
-
-def test_curve_recovers_how_a_score_was_made():
-    """A score that is noise plus smoothing by construction gives back its share."""
-    noise, reach, power = np.array([0.5, 0.2, 0.08, 0.03]), np.array([2.0, 6.0, 18.0, 50.0]), 1.0
-    here, G, B = 2, 0.4, 0.05
-    score = G * (1 + noise) + B * (reach / reach[here]) ** power
-    points = [_CurvePoint(np.full(500, s), v, e) for s, v, e in zip(score, noise, reach, strict=True)]
-    expected = (G * noise[here] + B) / score[here]
-    assert_allclose(_fit_curve(points, here, np.ones(500)), expected, rtol=0.1)
-
-
 def test_beta_interval_has_equal_tails_or_starts_at_the_peak():
     """Two-sided for humps, one-sided where the density is highest at an end, ends near 0 and 1 snapped."""
     a, b, delta = np.array([5.0, 0.5, 8.0, 1e-6]), np.array([7.0, 9.0, 0.4, 3.0]), 0.1
     lower, upper = beta_interval(a, b, delta)
     assert_allclose([lower[0], upper[0]], beta.ppf([0.05, 0.95], 5, 7))
     assert lower[1] == 0
-    assert_allclose(upper[1], beta.ppf(1 - TAIL_SHARE * delta, 0.5, 9))
+    assert_allclose(upper[1], beta.ppf(1 - MODEL.tail_share * delta, 0.5, 9))
     assert upper[2] == 1
-    assert_allclose(lower[2], beta.ppf(TAIL_SHARE * delta, 8, 0.4))
+    assert_allclose(lower[2], beta.ppf(MODEL.tail_share * delta, 8, 0.4))
     assert lower[3] == 0
-    assert upper[3] == SNAP  # the quantile is 0 here; 0 and 0.005 are not told apart
+    assert upper[3] == SNAP  # the quantile is 0 here; 0 and 0.005 count as equal
 
 
 def test_small_true_probabilities_are_not_excluded():
@@ -208,8 +145,8 @@ def test_small_true_probabilities_are_not_excluded():
     assert (lower[1:] == 1 - SNAP).all()
 
 
-def test_few_second_votes_are_told(blobs):
-    """Under 20 items with two votes: a warning that says how many to ask again; counts count as votes."""
+def test_few_second_votes_are_reported(blobs):
+    """Under 20 items with two votes: a warning that says how many to ask again; a heavy vote is no second."""
     graph, truth = blobs
     rows = np.arange(0, 400, 2)
     votes = table(rows, truth[rows].argmax(axis=1))
@@ -218,10 +155,20 @@ def test_few_second_votes_are_told(blobs):
     assert np.isfinite(calibrated(fit, p, 0.9)[0]).all()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        counted, _ = fitted(
-            graph, table(votes.rows, votes.columns, np.full(200, 2.0)), 4, weights_are_counts=True
-        )
-    assert counted.n_repeated == 200
+        twice, _ = fitted(graph, table(np.tile(votes.rows, 2), np.tile(votes.columns, 2)), 4)
+    assert twice.n_repeated == 200
+    with pytest.warns(SoftspreadWarning, match="only 0 items have a second vote"):
+        fitted(graph, table(votes.rows, votes.columns, np.full(200, 2.0)), 4)
+
+
+def test_other_constants_are_an_argument(blobs):
+    """A model that asks for more second votes warns earlier; one-sided tails may be other ones."""
+    graph, truth = blobs
+    strict = replace(MODEL, few_repeated=10_000, enough_repeated=20_000)
+    with pytest.warns(SoftspreadWarning, match="fewer than 10000.*about 20000 items"):
+        fitted(graph, drawn(truth, 300, 0), 4, model=strict)
+    upper = beta_interval(np.array([0.5]), np.array([9.0]), 0.1, replace(MODEL, tail_share=0.5))[1]
+    assert_allclose(upper, beta.ppf(0.95, 0.5, 9))
 
 
 def test_a_good_prior_is_used(blobs):
@@ -241,10 +188,10 @@ def test_extremes_are_defined(alpha, two_cliques_and_a_loner):
     evidence."""
     diffusion = Diffusion(two_cliques_and_a_loner, alpha, n_jobs=1)
     for votes in (table([], []), table([0], [0]), table([0, 0, 0, 4, 7], [0, 1, 0, 1, 1])):
-        mass = spread_mass(diffusion, votes, 2)
+        mass = mass_of(two_cliques_and_a_loner, votes, 2, alpha, tol=1e-7, n_jobs=1)
         p = soft_labels(mass, np.full(2, 0.5), 1e-4)
         with pytest.warns(SoftspreadWarning, match="second vote"):
-            fit = fit_calibrated(diffusion, votes, mass)
+            fit = fit_calibrated(diffusion, Ballots.of(votes, 2), mass)
         lower, upper = calibrated(fit, p, 0.9)
         empty = mass.sum(axis=1) == 0
         assert ((lower >= 0) & (lower <= p) & (p <= upper) & (upper <= 1)).all()
