@@ -18,7 +18,7 @@ from softspread._common import validation
 from softspread._common.progress import Advance
 from softspread._common.types import AnyArray, FloatArray
 from softspread._common.versions import versions
-from softspread.datasets import synthetic
+from softspread.datasets import digits
 from softspread.estimators.baselines import GaussianKernelRegression, KNeighborsVotes, VoteHistogram
 from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.graph.builders import knn_graph
@@ -244,7 +244,7 @@ def run_demo(
 
 def load_data(rng: np.random.Generator, n_neighbors: int) -> DemoData:
     """The digits with simulated soft labels, and what the demo adds to them: a graph and a map."""
-    found = synthetic.digits(random_state=rng)
+    found = digits.digits(random_state=rng)
     embedding = np.asarray(found.X)
     graph = knn_graph(embedding, n_neighbors)
     positions = lay_out(graph, embedding[:, :2], rng)
@@ -329,7 +329,7 @@ def to_json(result: DemoResult) -> dict[str, Any]:
 
 def _parameters(plan: DemoPlan) -> dict[str, Any]:
     names = ("alphas", "gammas", "neighbor_counts", "budgets")
-    single = {"n_components": synthetic.DIGITS_DIMENSION, "n_neighbors": plan.n_neighbors}
+    single = {"n_components": digits.DIGITS_DIMENSION, "n_neighbors": plan.n_neighbors}
     return single | {name: list(getattr(plan, name)) for name in names}
 
 
@@ -423,8 +423,8 @@ def _facts(result: DemoResult, seconds: float) -> dict[str, Any]:
     data = result.data
     return {
         "Items": f"scikit-learn's digits, {len(data.digits)} images of 8 x 8 pixels",
-        "Embedding": f"PCA of the pixels to {synthetic.DIGITS_DIMENSION} dimensions",
-        "Truth": synthetic.DIGITS_TRUTH,
+        "Embedding": f"PCA of the pixels to {digits.DIGITS_DIMENSION} dimensions",
+        "Truth": digits.DIGITS_TRUTH,
         "Votes": "item uniform with replacement, class from its true soft label; smaller budgets are the "
         "first votes",
         "Graph": f"{result.plan.n_neighbors} nearest neighbours, in {data.graph.n_components} component(s)",

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from softspread import datasets
-from softspread.datasets.core import Dataset
+from softspread.datasets.dataset import Dataset
 from softspread.datasets.finetune import finetune_soft_labels, transformers_model, write_soft_labels
 from softspread.errors import InputError, StoreError
 

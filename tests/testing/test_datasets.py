@@ -8,7 +8,7 @@ import pytest
 
 from softspread import Votes
 from softspread.datasets import Dataset
-from softspread.datasets.synthetic import sine_curve
+from softspread.datasets.sine_curve import sine_curve
 from softspread.testing import check_dataset
 
 

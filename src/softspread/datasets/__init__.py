@@ -8,7 +8,7 @@ distributed: :func:`describe` says what to download, :func:`load` checks and par
 connection.
 """
 
-from softspread.datasets.core import Dataset, Source, normalized_entropy
+from softspread.datasets.dataset import Dataset, Source, normalized_entropy
 from softspread.datasets.registry import available, describe, load, names
 
 __all__ = ["Dataset", "Source", "available", "describe", "load", "names", "normalized_entropy"]

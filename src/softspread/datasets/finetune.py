@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 
 from softspread._common import validation
+from softspread._common.extras import needs_extra
 from softspread._common.types import AnyArray, FloatArray, IntArray
-from softspread.datasets.core import Dataset, normalized_entropy
-from softspread.datasets.folders import read_images
-from softspread.errors import InputError, MissingExtraError, StoreError
+from softspread.datasets.dataset import Dataset, normalized_entropy
+from softspread.datasets.local_files import read_images
+from softspread.embedding.preparation import IMAGENET_MEAN, IMAGENET_STD
+from softspread.errors import InputError, StoreError
 
 MODEL = "google/efficientnet-b0"
 N_FOLDS, EPOCHS, BATCH, LEARNING_RATE = 3, 5, 64, 1e-4  # the paper's
 SIDE = 224  # pixels that EfficientNet-B0 was trained on
-IMAGENET_MEAN, IMAGENET_SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 MakeModel = Callable[[int], Any]  # number of classes -> torch module from (batch, 3, side, side) to scores
 
@@ -65,7 +66,7 @@ def finetune_soft_labels(
     images : (n, height, width) or (n, height, width, 3) bytes, or (n,) paths
     labels : (n,) hard labels, every class at least ``n_folds`` times
     model : name or folder of a transformers image classifier, or a function that makes a torch module
-    side : images are resized to so many pixels
+    side : images are resized to this many pixels per side
     device : "cpu", "cuda", ...; None takes a GPU where there is one
 
     Returns
@@ -160,7 +161,7 @@ def _tensor(images: Any, rows: IntArray, how: TrainSettings) -> Any:
             tensor, size=(how.side, how.side), mode="bilinear", antialias=True
         )
     mean = torch.tensor(IMAGENET_MEAN, device=how.device)[None, :, None, None]
-    spread = torch.tensor(IMAGENET_SPREAD, device=how.device)[None, :, None, None]
+    spread = torch.tensor(IMAGENET_STD, device=how.device)[None, :, None, None]
     return (tensor - mean) / spread
 
 
@@ -176,12 +177,8 @@ def transformers_model(name: str) -> MakeModel:
     """A function that loads an image classifier with a new last layer; its weights have to be on this
     machine.
     """
-    try:
+    with needs_extra("embed", "models by name need transformers"):
         from transformers import AutoModelForImageClassification
-    except ImportError as error:
-        raise MissingExtraError(
-            "models by name need transformers: pip install 'softspread[embed]'."
-        ) from error
 
     def make(n_classes: int) -> Any:
         try:
@@ -200,10 +197,8 @@ def transformers_model(name: str) -> MakeModel:
 
 def import_torch() -> Any:
     """Torch, or an error that names the extra."""
-    try:
+    with needs_extra("embed", "fine-tuning needs torch"):
         import torch
-    except ImportError as error:
-        raise MissingExtraError("fine-tuning needs torch: pip install 'softspread[embed]'.") from error
     return torch
 
 

@@ -1,6 +1,6 @@
-"""LabelMe with real annotators: 1,000 images, 8 classes, 59 people, about 2.5 votes an image.
+"""LabelMe with real annotators: 1,000 images, 8 classes, 59 people, about 2.5 votes per image.
 
-    answers.txt: one line an image, one number an annotator, -1 = no vote;  labels_train.txt: the true class
+    answers.txt: one line per image, one number per annotator, -1 = no vote;  labels_train.txt: the true class
 
 Distributed by F. Rodrigues with "Learning supervised topic models for classification and regression from
 crowds".
@@ -11,12 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from softspread._common.types import AnyArray
-from softspread.datasets.core import Dataset, Source, check_length, find_file, read_array, read_features
+from softspread.datasets.dataset import Dataset, Source
+from softspread.datasets.local_files import check_length, find_file, read_array, read_features
 from softspread.errors import StoreError
 from softspread.votes.votes import Votes
 
 CLASSES = ("highway", "insidecity", "tallbuilding", "street", "forest", "coast", "mountain", "opencountry")
-LABELME_HELP = (
+HELP = (
     "Download http://fprodrigues.com/deep_LabelMe.tar.gz and unpack it here; its folder is LabelMe, with "
     "answers.txt, "
     "labels_train.txt and filenames_train.txt."
@@ -27,14 +28,14 @@ def load_labelme(folder: Path, features: str | None = None) -> Dataset:
     """Votes with the names of their annotators (numbers), and the true classes as one-hot soft labels."""
     home = folder / "LabelMe" if (folder / "LabelMe").is_dir() else folder
     answers = _table(
-        find_file(home, ("answers.txt", "prepared/answers.npy", "annotations.npy"), "votes", LABELME_HELP)
+        find_file(home, ("answers.txt", "prepared/answers.npy", "annotations.npy"), "votes", HELP)
     )
     label_file = find_file(
-        home, ("labels_train.txt", "prepared/labels_train.npy", "labels.npy"), "labels", LABELME_HELP
+        home, ("labels_train.txt", "prepared/labels_train.npy", "labels.npy"), "labels", HELP
     )
     labels = check_length(_table(label_file).reshape(-1), len(answers), label_file)
     if answers.ndim != 2 or answers.max() >= len(CLASSES) or labels.min() < 0 or labels.max() >= len(CLASSES):
-        raise StoreError(f"{home} does not hold the 8 classes of LabelMe. {LABELME_HELP}")
+        raise StoreError(f"{home} does not hold the 8 classes of LabelMe. {HELP}")
     items, people = np.nonzero(answers >= 0)
     votes = Votes.from_pairs(
         items,
@@ -69,7 +70,7 @@ def _table(path: Path) -> AnyArray:
             np.int64
         )
     except ValueError as error:
-        raise StoreError(f"{path} is no table of numbers ({error}). {LABELME_HELP}") from error
+        raise StoreError(f"{path} is no table of numbers ({error}). {HELP}") from error
 
 
-LABELME = Source(load_labelme, "1,000 photographs, 8 classes, votes of 59 people", LABELME_HELP)
+SOURCE = Source(load_labelme, "1,000 photographs, 8 classes, votes of 59 people", HELP)

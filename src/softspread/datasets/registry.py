@@ -14,8 +14,9 @@ import numpy as np
 
 from softspread._common.registry import Registry
 from softspread._common.types import FloatArray
-from softspread.datasets import folders
-from softspread.datasets.core import Dataset, Source, check_length, read_array
+from softspread.datasets import own_folder
+from softspread.datasets.dataset import Dataset, Source
+from softspread.datasets.local_files import check_length, read_array
 from softspread.errors import InputError, StoreError
 from softspread.simulate import simulate_soft_labels
 
@@ -23,22 +24,14 @@ LIGHT_NOTE = "class probabilities of a logistic regression on the features, 3-fo
 FILE_NOTE = "soft_labels.npy"
 
 
-_HERE = "softspread.datasets"
+BUILT_IN = (
+    *("two_moons", "sine_curve", "digits"),
+    *("cifar10", "cifar10h", "mnist", "emnist_digits", "animals10", "tiny_imagenet", "labelme"),
+)
 DATASETS: Registry[Callable[..., Dataset]] = Registry(
     "dataset",
     "softspread.datasets",
-    {
-        "two_moons": f"{_HERE}.synthetic:TWO_MOONS",
-        "sine_curve": f"{_HERE}.synthetic:SINE_CURVE",
-        "digits": f"{_HERE}.synthetic:DIGITS",
-        "cifar10": f"{_HERE}.cifar:CIFAR10",
-        "cifar10h": f"{_HERE}.cifar:CIFAR10H",
-        "mnist": f"{_HERE}.idx:MNIST",
-        "emnist_digits": f"{_HERE}.idx:EMNIST_DIGITS",
-        "animals10": f"{_HERE}.folders:ANIMALS10",
-        "tiny_imagenet": f"{_HERE}.folders:TINY_IMAGENET",
-        "labelme": f"{_HERE}.labelme:LABELME",
-    },
+    {name: f"softspread.datasets.{name}:SOURCE" for name in BUILT_IN},
     otherwise="or a folder of your own",
 )
 
@@ -106,9 +99,9 @@ def load(name: str, data: Path | str | None = None, **options: Any) -> Dataset:
     if source is not None:
         found = source(folder, **options)
     elif (folder / "votes.csv").exists() or (folder / "votes.parquet").exists():
-        found = folders.load_folder(folder, **options)
+        found = own_folder.load_folder(folder, **options)
     else:
-        found = folders.load_arrays(folder, **options)
+        found = own_folder.load_arrays(folder, **options)
     return found if found.p_true is not None else _with_soft_labels(found, folder)
 
 
@@ -133,4 +126,4 @@ def light_soft_labels(X: FloatArray, labels: Any, random_state: int = 0) -> Floa
 
 
 def _hint(name: str) -> str:
-    return source_of(name).download if name in DATASETS.names() else folders.VOTES_HELP
+    return source_of(name).download if name in DATASETS.names() else own_folder.HELP

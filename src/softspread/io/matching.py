@@ -57,6 +57,7 @@ def match_votes(
     n_items: int,
     classes: Sequence[str] | None = None,
     skip_unknown: bool = False,
+    hint: str = "Correct the file, or leave them out by --skip-unknown.",
 ) -> MatchedVotes:
     """Bring votes and items together.
 
@@ -65,6 +66,7 @@ def match_votes(
     item_ids : (n,) ids of the items; None = votes name positions 0 to n - 1
     classes : ordered class names as text; None = those found, sorted (numbers as numbers)
     skip_unknown : leave votes on unknown items or for unknown classes out; otherwise they are refused
+    hint : what to do, for that message
     """
     rows = rows_of_ids(file.items, item_ids, n_items)
     known = rows >= 0
@@ -92,9 +94,7 @@ def match_votes(
             f"{shown(labels[~allowed])} (allowed: {shown(class_array)})."
         )
     if troubles and not skip_unknown:
-        raise InputError(
-            f"{file.path}: {' '.join(troubles)} Correct the file, or leave them out by --skip-unknown."
-        )
+        raise InputError(f"{file.path}: {' '.join(troubles)} {hint}")
     keep = known & allowed
     if not keep.any():
         raise InputError(f"{file.path}: no vote is left. {' '.join(troubles)}")

@@ -15,7 +15,7 @@ import numpy as np
 
 from softspread import datasets, metrics
 from softspread._common.types import AnyArray, FloatArray, IntArray
-from softspread.datasets.core import Dataset, LackingError, normalized_entropy
+from softspread.datasets.dataset import Dataset, LackingError, normalized_entropy
 from softspread.errors import InputError
 from softspread.graph.builders import knn_graph
 from softspread.graph.graph import Graph

@@ -15,7 +15,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from softspread.datasets.core import LackingError
+from softspread.datasets.dataset import LackingError
 from softspread.errors import InputError, MissingExtraError, SoftspreadWarning
 from softspread.reproduce.measures import Bench, Row, measure
 from softspread.reproduce.plan import Trial, fingerprint

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from softspread._common.types import BoolArray, FloatArray
-from softspread.datasets.synthetic import SINE_LIPSCHITZ, sine_curve
+from softspread.datasets.sine_curve import SINE_LIPSCHITZ, sine_curve
 from softspread.errors import InputError
 from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.reproduce.plan import Trial

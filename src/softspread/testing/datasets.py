@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from softspread.datasets.core import Dataset
+from softspread.datasets.dataset import Dataset
 from softspread.datasets.registry import DATASETS, load
 from softspread.testing.claims import require, require_close
 
@@ -14,7 +14,7 @@ from softspread.testing.claims import require, require_close
 def check_dataset(
     dataset: str | Callable[..., Dataset], data: Path | str | None = None, **options: Any
 ) -> None:
-    """Check that a dataset keeps the promises of :class:`~softspread.datasets.core.Dataset`.
+    """Check that a dataset keeps the promises of :class:`~softspread.datasets.dataset.Dataset`.
 
     It has a name, at least two distinct classes and at least one item; what it holds has one row per item;
     features and predictions are finite; soft labels sum to 1; labels are columns; votes name its items and

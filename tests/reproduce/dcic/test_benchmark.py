@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics import f1_score, recall_score
 
-from softspread.datasets.core import LackingError
+from softspread.datasets.dataset import LackingError
 from softspread.errors import InputError, StoreError
 from softspread.reproduce.dcic import benchmark as dcic
 from softspread.reproduce.methods.network import SmallNetwork

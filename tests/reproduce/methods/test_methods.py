@@ -6,8 +6,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from softspread import ProbabilisticLabelSpreading, Votes
-from softspread.datasets.core import Dataset, LackingError
-from softspread.datasets.synthetic import two_moons
+from softspread.datasets.dataset import Dataset, LackingError
+from softspread.datasets.two_moons import two_moons
 from softspread.errors import InputError
 from softspread.metrics import rmse
 from softspread.reproduce.measures import Bench, measure

@@ -21,9 +21,9 @@ import pandas as pd
 
 from softspread import report
 from softspread._common.types import AnyArray, FloatArray, IntArray
-from softspread.datasets.core import Dataset, LackingError, shares
-from softspread.datasets.folders import read_images
-from softspread.datasets.synthetic import digits
+from softspread.datasets.dataset import Dataset, LackingError, shares
+from softspread.datasets.digits import digits
+from softspread.datasets.local_files import read_images
 from softspread.errors import InputError, StoreError
 from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.reproduce.dcic.miniatures import N_FOLDS, write_miniature

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from softspread import report
-from softspread.datasets.core import Dataset
+from softspread.datasets.dataset import Dataset
 from softspread.errors import InputError, MissingExtraError
 from softspread.simulate import draw_columns
 

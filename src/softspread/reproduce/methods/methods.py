@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from softspread._common.types import FloatArray
-from softspread.datasets.core import Dataset, LackingError
+from softspread.datasets.dataset import Dataset, LackingError
 from softspread.errors import InputError
 from softspread.estimators.baselines import GaussianKernelRegression, KNeighborsVotes, VoteHistogram
 from softspread.estimators.priors import better_of, classifier_prior

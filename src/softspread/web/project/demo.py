@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.datasets import load_digits
 
-from softspread.datasets.synthetic import DIGITS_DIMENSION, LARGEST_GREY
+from softspread.datasets.digits import DIGITS_DIMENSION, LARGEST_GREY
 from softspread.web.project.item_map import principal_components
 from softspread.web.project.items import ArrayItems
 from softspread.web.project.service import Service

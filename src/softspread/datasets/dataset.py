@@ -1,18 +1,17 @@
-"""What every dataset is, and how arrays of a local copy are read and checked.
+"""What every dataset is.
 
 normalised entropy of a soft label = -sum p ln p / ln C, in [0, 1]        theory: [normalised entropy]
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from softspread._common import validation
 from softspread._common.types import AnyArray, FloatArray, IntArray
-from softspread.errors import InputError, StoreError
+from softspread.errors import InputError
 from softspread.votes.votes import Votes
 
 
@@ -104,60 +103,3 @@ def shares(counts: AnyArray) -> FloatArray:
     table = np.asarray(counts, dtype=np.float64)
     total = table.sum(axis=1, keepdims=True)
     return np.where(total > 0, table / np.where(total > 0, total, 1.0), 1 / table.shape[1])
-
-
-# ------------------------------------------------------------------------------------------------------ files
-def find_file(folder: Path, names: tuple[str, ...], what: str, help_text: str) -> Path:
-    """The first of several possible files below a folder; else an error that says what to download."""
-    for name in names:
-        path = folder / name
-        if path.exists():
-            return path
-    raise StoreError(f"{folder} holds no {what}: none of {', '.join(names)}. {help_text}")
-
-
-def read_array(path: Path) -> AnyArray:
-    """A NumPy file without objects."""
-    try:
-        return np.asarray(np.load(path, allow_pickle=False))
-    except (OSError, ValueError, EOFError) as error:
-        raise StoreError(f"{path} is no readable NumPy array ({error}); download it again.") from error
-
-
-def check_length(array: AnyArray, n: int, path: Path) -> AnyArray:
-    """The array, if it has one row for each item."""
-    if len(array) != n:
-        raise StoreError(
-            f"{path} has {len(array)} rows, but there are {n} items; the files do not belong together."
-        )
-    return array
-
-
-def _width(path: Path) -> int:
-    """Number of columns of an array file, without reading it."""
-    try:
-        shape = np.load(path, mmap_mode="r", allow_pickle=False).shape
-    except (OSError, ValueError, EOFError) as error:
-        raise StoreError(f"{path} is no readable NumPy array ({error}); make it again.") from error
-    return int(np.prod(shape[1:]))
-
-
-def read_features(folder: Path, wanted: str | None, n: int) -> tuple[FloatArray | None, str]:
-    """Features from ``features_<name>.npy`` beside the data, and their name; None where there are none.
-
-    Parameters
-    ----------
-    wanted : name of the features; None takes those of the fewest dimensions, the first by name of several
-    n : number of items
-    """
-    found = {path.stem.removeprefix("features_"): path for path in sorted(folder.glob("features_*.npy"))}
-    if wanted is not None and wanted not in found:
-        listed = ", ".join(found) or "none"
-        raise LackingError(
-            f"{folder} has no features_{wanted}.npy; it has {listed}. `softspread embed` makes features."
-        )
-    if not found:
-        return None, ""
-    name = min(found, key=lambda word: (_width(found[word]), word)) if wanted is None else wanted
-    X = check_length(read_array(found[name]), n, found[name])
-    return np.asarray(X.reshape(n, -1), dtype=np.float64), name

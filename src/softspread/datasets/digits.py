@@ -1,0 +1,89 @@
+"""The digits that scikit-learn ships: 1797 images of 8 x 8 pixels, with simulated soft labels.
+
+p_true = cross-validated class probabilities of extremely randomised trees
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from softspread._common import validation
+from softspread._common.extras import needs_extra
+from softspread._common.types import AnyArray, FloatArray
+from softspread.datasets.dataset import Dataset, Source
+from softspread.errors import InputError
+from softspread.simulate import N_FOLDS, N_TREES, simulate_soft_labels
+
+LARGEST_GREY = 16.0  # pixels of the digits are 0 to 16
+DIGITS_DIMENSION = 20  # of the embedding, as many as the paper uses
+DIGITS_TRUTH = f"class probabilities of {N_TREES} extremely randomised trees, {N_FOLDS}-fold cross-validated"
+
+
+def digits(features: str | None = None, random_state: Any = 0) -> Dataset:
+    """1797 images of handwritten digits with simulated soft labels; scikit-learn ships the images.
+
+    Parameters
+    ----------
+    features : "pca20" (default), "pixels", or "<technique><dimension>" with pca, isomap or umap
+    random_state : seeds the soft labels and the embedding
+
+    Examples
+    --------
+    >>> digits("pixels").X.shape
+    (1797, 64)
+    """
+    from sklearn.datasets import load_digits
+
+    pixels, labels = load_digits(return_X_y=True)
+    pixels = np.asarray(pixels, dtype=np.float64) / LARGEST_GREY
+    rng = validation.generator(random_state)
+    p_true = simulate_soft_labels(pixels, labels, rng)
+    name = f"pca{DIGITS_DIMENSION}" if features is None else features
+    images = (pixels * 255).round().astype(np.uint8).reshape(-1, 8, 8)
+    return Dataset(
+        "digits",
+        np.arange(10),
+        reduced(pixels, name, seed=int(rng.integers(2**31 - 1))),
+        p_true,
+        np.asarray(labels, dtype=np.int64),
+        images=images,
+        features=name,
+        note=DIGITS_TRUTH,
+    )
+
+
+def reduced(X: AnyArray, technique: str, seed: int = 0) -> FloatArray:
+    """Features of fewer dimensions by a technique and a dimension in one word, such as "pca20"; "pixels"
+    changes none.
+
+    Examples
+    --------
+    >>> reduced(np.eye(6), "pca2").shape
+    (6, 2)
+    """
+    if technique == "pixels":
+        return np.asarray(X, dtype=np.float64)
+    kind = technique.rstrip("0123456789")
+    number = technique[len(kind) :]
+    if kind not in ("pca", "isomap", "umap") or not number:
+        raise InputError(
+            f"features must be pixels, pca<d>, isomap<d> or umap<d> with a number d, got {technique!r}."
+        )
+    d = int(number)
+    if kind == "umap":
+        with needs_extra("embed", "umap features need umap-learn"):
+            from umap import UMAP
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it says that a seed turns off its threads
+            return np.asarray(UMAP(n_components=d, random_state=seed).fit_transform(X), dtype=np.float64)
+    from sklearn.decomposition import PCA
+    from sklearn.manifold import Isomap
+
+    model = PCA(d, svd_solver="full") if kind == "pca" else Isomap(n_components=d)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Isomap says that it joins the pieces of its graph, and how
+        return np.asarray(model.fit_transform(X), dtype=np.float64)
+
+
+SOURCE = Source(digits, "1797 handwritten digits, simulated soft labels")

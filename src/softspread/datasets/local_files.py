@@ -1,0 +1,78 @@
+"""Files of a local copy: found, read and checked, with what to download where they are missing."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softspread._common.extras import needs_extra
+from softspread._common.types import AnyArray, FloatArray
+from softspread.datasets.dataset import LackingError
+from softspread.errors import InputError, StoreError
+from softspread.io import arrays
+
+
+def find_file(folder: Path, names: Sequence[str], what: str, help_text: str) -> Path:
+    """The first of several possible files below a folder; else an error that says what to download."""
+    for name in names:
+        path = folder / name
+        if path.exists():
+            return path
+    raise StoreError(f"{folder} holds no {what}: none of {', '.join(names)}. {help_text}")
+
+
+def read_array(path: Path, *, mapped: bool = False) -> AnyArray:
+    """A NumPy file without objects; ``mapped`` leaves it on disk until it is used."""
+    try:
+        return arrays.read_array(path, mapped=mapped)
+    except InputError as error:
+        raise StoreError(f"{error} Download or make it again.") from error
+
+
+def check_length(array: AnyArray, n: int, path: Path) -> AnyArray:
+    """The array, if it has one row for each item."""
+    if len(array) != n:
+        raise StoreError(
+            f"{path} has {len(array)} rows, but there are {n} items; the files do not belong together."
+        )
+    return array
+
+
+def read_features(folder: Path, wanted: str | None, n: int) -> tuple[FloatArray | None, str]:
+    """Features from ``features_<name>.npy`` beside the data, and their name; None where there are none.
+
+    Parameters
+    ----------
+    wanted : name of the features; None takes those of the fewest dimensions, the first by name of several
+    n : number of items
+    """
+    found = {path.stem.removeprefix("features_"): path for path in sorted(folder.glob("features_*.npy"))}
+    if wanted is not None and wanted not in found:
+        listed = ", ".join(found) or "none"
+        raise LackingError(
+            f"{folder} has no features_{wanted}.npy; it has {listed}. `softspread embed` makes features."
+        )
+    if not found:
+        return None, ""
+    name = min(found, key=lambda word: (_n_columns(found[word]), word)) if wanted is None else wanted
+    X = check_length(read_array(found[name]), n, found[name])
+    return np.asarray(X.reshape(n, -1), dtype=np.float64), name
+
+
+def _n_columns(path: Path) -> int:
+    return int(np.prod(read_array(path, mapped=True).shape[1:]))
+
+
+def read_images(paths: Any, side: int) -> AnyArray:
+    """Images as bytes (n, side, side, 3), squeezed to a square."""
+    with needs_extra("images", "reading images needs Pillow"):
+        from PIL import Image
+    found = np.empty((len(paths), side, side, 3), dtype=np.uint8)
+    for row, path in enumerate(paths):
+        try:
+            with Image.open(path) as image:
+                found[row] = np.asarray(image.convert("RGB").resize((side, side)))
+        except OSError as error:
+            raise StoreError(f"{path} is no readable image ({error}).") from error
+    return found
