@@ -190,7 +190,7 @@ def test_imports_are_absolute(path):
 
 @each_of([path for path in FILES if name_of(path) != "_kernels"])
 def test_only_kernels_are_compiled(path):
-    """numba appears in one file."""
+    """numba appears in one room."""
     assert not [name for name in imported_modules(path) if name.split(".")[0] == "numba"]
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softspread import SoftspreadWarning, _kernels, affinity_graph, knn_graph
+from softspread import SoftspreadWarning, affinity_graph, knn_graph
 from softspread._common.threads import Workers
 from softspread.diffusion import scales as scales_module
 from softspread.diffusion.prepared import prepare
@@ -189,15 +189,3 @@ def test_second_order_formula_of_the_certificate(rng):
         remainder = r @ M @ r
         assert M[q, q] == pytest.approx(x[q] + x @ r + remainder, rel=1e-9)
         assert r @ r / (1 + alpha) - 1e-9 <= remainder <= r @ r / (1 - alpha) + 1e-9
-
-
-def test_compiled_local_solve_equals_plain_python(rng):
-    """The same loop without compilation gives the same numbers."""
-    graph = knn_graph(rng.normal(size=(40, 2)), n_neighbors=4)
-    arguments = (graph.indptr, graph.indices, graph.weights, graph.inner_degrees, 0.9)
-    for seed in (0, 7, 39):
-        out = np.zeros((2, 5))
-        for row, kernel in enumerate((_kernels.local_scale, _kernels.local_scale.py_func)):
-            work = _kernels.local_work(40, 40, 80, graph.n_edges + 40)
-            kernel(*arguments, np.uint32(seed), 1e-3, True, graph.inner_degrees.max(), work, out[row])
-        np.testing.assert_allclose(out[0], out[1], rtol=1e-10)

@@ -5,6 +5,7 @@ import pytest
 
 from softspread import ConvergenceError, InputError, MissingExtraError, affinity_graph, knn_graph
 from softspread._common.threads import Workers
+from softspread._kernels.push import push_scratch
 from softspread.diffusion import amg, cg, direct, push
 from softspread.diffusion.prepared import prepare
 from softspread.diffusion.solver import column_groups, measure, row_blocks
@@ -121,7 +122,7 @@ def test_push_stops_at_the_floor_everywhere():
     x, r = np.zeros(6), np.zeros(6)
     r[2] = 1.0
     level, n_touched, edges = push.push_residual(
-        graph, root, 0.9, x, r, np.array([2], dtype=np.uint32), 1e-3, 10**9, push.PushWork(6)
+        graph, root, 0.9, x, r, np.array([2], dtype=np.uint32), 1e-3, 10**9, push_scratch(6)
     )
     assert level <= 1e-3
     assert (np.abs(r) <= 1e-3 * root).all()

@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 
-from softspread import _kernels, affinity_graph, knn_graph
+from softspread import affinity_graph, knn_graph
 from softspread._common.threads import Workers
 from softspread.diffusion import profiles
 from softspread.diffusion.diagonal import own_reach
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.literal import literal_mass
-from softspread.diffusion.push import PushWork
 from softspread.errors import InputError
 from softspread.graph.extension import tie_newcomers
 from softspread.intervals.hoeffding import estimate_lipschitz, hoeffding
@@ -97,30 +96,6 @@ def test_a_fine_push_leaves_little_to_the_bound():
     sums = sums_over(diffusion, votes, mass, lipschitz=0.4, floor=1e-6)
     assert_allclose(np.sqrt(sums.upper), np.sqrt(squares), rtol=0.03)
     assert_allclose(sums.bias, bias, rtol=0.01)
-
-
-def test_kernel_equals_its_plain_python():
-    """Compiled and plain push_sums and push_gather give the same numbers."""
-    _, graph, diffusion, votes, _, _ = random_case(2)
-    n = graph.n_items
-    seeds = np.unique(graph.rank[votes.rows]).astype(np.uint32)
-    features = np.asarray(graph.features)[graph.order]
-    system = (graph.indptr, graph.indices, graph.weights, diffusion.root, 0.9, seeds)
-
-    def run(sums_kernel, gather_kernel):
-        work = PushWork(n)
-        scratch = (np.zeros(n), np.zeros(n), work.touched, work.mark, work.queue, work.queued)
-        sums, own, out = np.zeros((n, 3)), np.zeros(len(seeds)), np.zeros((len(seeds), 5))
-        sources, per_vote = np.ones(len(seeds)), np.ones((len(seeds), 2))
-        sums_kernel(*system, sources, np.ones(n), per_vote, features, 0.3, 1e-3, *scratch, sums, own)
-        gather_kernel(*system, np.ones(n), np.ones(n), np.ones((n, 2)), 1e-3, *scratch, out)
-        assert not scratch[0].any()
-        assert not scratch[1].any()
-        return sums, own, out
-
-    plain = run(_kernels.push_sums.py_func, _kernels.push_gather.py_func)
-    for fast, slow in zip(run(_kernels.push_sums, _kernels.push_gather), plain, strict=True):
-        assert_allclose(fast, slow, rtol=1e-12)
 
 
 def test_sums_do_not_depend_on_the_number_of_threads():

@@ -5,10 +5,10 @@ x += a p,  r -= a (I - alpha S) p,  p = r + b p,   a and b per column        the
 
 import numpy as np
 
-from softspread import _kernels
 from softspread._common.progress import Advance
 from softspread._common.threads import Workers
 from softspread._common.types import FloatArray
+from softspread._kernels.cg import apply_rows, step_along, turn_direction
 from softspread.diffusion.solver import Solution, column_groups, measure, no_progress, row_blocks
 from softspread.graph.graph import Graph
 
@@ -48,16 +48,14 @@ class ConjugateGradients:
 
         def apply(block: tuple[int, tuple[int, int]]) -> None:
             number, rows = block
-            _kernels.apply_system(
-                graph.indptr, graph.indices, graph.weights, alpha, P, AP, *rows, width, partial[number]
-            )
+            apply_rows(graph.inner_csr, alpha, P, AP, *rows, width, partial[number])
 
         def move(block: tuple[int, tuple[int, int]]) -> None:
             number, rows = block
-            _kernels.step_along(X, R, P, AP, step, *rows, width, partial[number])
+            step_along(X, R, P, AP, step, *rows, width, partial[number])
 
         def turn(block: tuple[int, tuple[int, int]]) -> None:
-            _kernels.turn_direction(P, R, ratio, *block[1], width)
+            turn_direction(P, R, ratio, *block[1], width)
 
         squares = np.einsum("ij,ij->j", R, R)
         # Half the tolerance inside: the recursive residual drifts a little from the true one.

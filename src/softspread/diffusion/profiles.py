@@ -9,16 +9,17 @@ sqrt(d_i) floor / ((1 - alpha) s_q), in the random-walk form sqrt(d_q) floor / (
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
-from softspread import _kernels
-from softspread._common.types import FloatArray, IndexArray, IntArray
+from softspread._common.types import FloatArray, IntArray
+from softspread._kernels.csr import Csr
+from softspread._kernels.push import PushScratch, VotedItems, push_profiles, push_scratch, push_sums
 from softspread.diffusion.diffusion import Diffusion
-from softspread.diffusion.push import PushWork
 
 CHUNK = 64  # profiles per task
 DENSE_ITEMS = 2_000  # up to here the dense inverse takes about a second and misses nothing
@@ -30,17 +31,20 @@ SAMPLE_SEEDS = 16  # items on which the cost of a floor is measured
 SUM_BLOCKS = 8  # blocks of seeds with sums of their own; fixed, so that threads do not change results
 
 
-class _Scratch:
+class _Scratch(NamedTuple):
     """Memory of one thread for pushes of unit sources."""
 
-    def __init__(self, n: int) -> None:
-        work = PushWork(n)
-        self.arrays = (np.zeros(n), np.zeros(n), work.touched, work.mark, work.queue, work.queued)
+    x: FloatArray
+    r: FloatArray
+    push: PushScratch
 
 
-def _system(diffusion: Diffusion) -> tuple[IntArray, IndexArray, FloatArray, FloatArray, float]:
-    graph = diffusion.graph
-    return graph.indptr, graph.indices, graph.weights, diffusion.root, diffusion.alpha
+def _new_scratch(n: int) -> _Scratch:
+    return _Scratch(np.zeros(n), np.zeros(n), push_scratch(n))
+
+
+def _system(diffusion: Diffusion) -> tuple[Csr, FloatArray, float]:
+    return diffusion.graph.inner_csr, diffusion.root, diffusion.alpha
 
 
 def _run_pushes(diffusion: Diffusion, work: Callable[[int, _Scratch], None], n_blocks: int) -> None:
@@ -49,7 +53,7 @@ def _run_pushes(diffusion: Diffusion, work: Callable[[int, _Scratch], None], n_b
 
     def with_scratch(block: int) -> None:
         if not hasattr(local, "scratch"):
-            local.scratch = _Scratch(diffusion.n_items)
+            local.scratch = _new_scratch(diffusion.n_items)
         work(block, local.scratch)
 
     diffusion.workers.run(with_scratch, range(n_blocks))
@@ -69,7 +73,7 @@ def local_profiles(diffusion: Diffusion, rows: IntArray, floor: float = 1e-4) ->
 
     def work(number: int, scratch: _Scratch) -> None:
         part = seeds[number * CHUNK : (number + 1) * CHUNK]
-        parts[number] = _kernels.push_profiles(*_system(diffusion), part, floor, *scratch.arrays)
+        parts[number] = push_profiles(*_system(diffusion), part, floor, *scratch)[:3]
 
     _run_pushes(diffusion, work, n_chunks)
     sizes, nodes, values = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -165,20 +169,17 @@ def affordable_floor(diffusion: Diffusion, rows: IntArray, edge_budget: int) -> 
         return FLOORS[-1]
     places = np.linspace(0, len(seeds) - 1, min(SAMPLE_SEEDS, len(seeds))).astype(np.int64)
     sample = seeds[places].astype(np.uint32)
-    scratch = _Scratch(diffusion.n_items)
-    weights = np.stack([diffusion.root, np.zeros(diffusion.n_items)], axis=1)
-    ones = np.ones(diffusion.n_items)
-    whole = diffusion.root[sample] / (1 - diffusion.alpha)
+    scratch, root = _new_scratch(diffusion.n_items), diffusion.root
+    whole = root[sample] / (1 - diffusion.alpha)
     afford = FLOORS[0]
     for floor in FLOORS:
-        out = np.empty((len(sample), 5))
-        edges = _kernels.push_gather(
-            *_system(diffusion), sample, ones, ones, weights, floor, *scratch.arrays, out
-        )
+        sizes, nodes, values, edges = push_profiles(*_system(diffusion), sample, floor, *scratch)
+        seed = np.repeat(np.arange(len(sample)), sizes)
+        found = np.bincount(seed, values * root[nodes], len(sample))
         if edges / len(sample) * len(seeds) > edge_budget:
             break
         afford = floor
-        if np.mean(1 - out[:, 0] / whole) <= ENOUGH_MISSED:
+        if np.mean(1 - found / whole) <= ENOUGH_MISSED:
             break
     return afford
 
@@ -194,7 +195,6 @@ def _pushed_sums(
     graph = diffusion.graph
     features = np.asarray(graph.features)[graph.order] if lipschitz else np.zeros((1, 0))
     factor, unsigned = diffusion.inner_error_factor(), seeds.astype(np.uint32)
-    own = np.empty(len(seeds))
     cuts = np.linspace(0, len(seeds), SUM_BLOCKS + 1).astype(np.int64)
     sums = [np.zeros((0, 3)) for _ in range(SUM_BLOCKS)]
 
@@ -203,19 +203,9 @@ def _pushed_sums(
         if part.start == part.stop:
             return
         sums[block] = np.zeros((diffusion.n_items, 3))
-        _kernels.push_sums(
-            *_system(diffusion),
-            unsigned[part],
-            sources[part],
-            factor,
-            weights[part],
-            features,
-            lipschitz if lipschitz else -1.0,
-            floor,
-            *scratch.arrays,
-            sums[block],
-            own[part],
-        )
+        voted = VotedItems(unsigned[part], sources[part], weights[part])
+        limits = features, lipschitz if lipschitz else -1.0, floor
+        push_sums(*_system(diffusion), voted, factor, *limits, *scratch, sums[block])
 
     _run_pushes(diffusion, work, SUM_BLOCKS)
     total = np.zeros((diffusion.n_items, 3))

@@ -5,22 +5,12 @@ x_u += r_u,  r_v += alpha S_vu r_u,  r_u = 0,   until |r_u| <= floor sqrt(d_u)  
 
 import numpy as np
 
-from softspread import _kernels
 from softspread._common.progress import Advance
 from softspread._common.threads import Workers
 from softspread._common.types import FloatArray, IndexArray
+from softspread._kernels.push import PushScratch, push, push_scratch
 from softspread.diffusion.solver import Solution, measure, no_progress
 from softspread.graph.graph import Graph
-
-
-class PushWork:
-    """Scratch memory for pushes on one graph; one per thread."""
-
-    def __init__(self, n: int) -> None:
-        self.touched = np.zeros(n, dtype=np.uint32)
-        self.mark = np.zeros(n, dtype=np.uint8)
-        self.queue = np.zeros(n, dtype=np.uint32)
-        self.queued = np.zeros(n, dtype=np.uint8)
 
 
 def push_residual(
@@ -32,32 +22,19 @@ def push_residual(
     starts: IndexArray,
     floor: float,
     edge_budget: int,
-    work: PushWork,
+    scratch: PushScratch,
 ) -> tuple[float, int, int]:
     """Push one column from the given nodes; returns the level reached, how many nodes and how many edges it
     touched.
 
     x and r change in place; every touched |r_u| / root_u ends at or below the level.
     """
-    work.touched[: len(starts)] = starts
-    work.mark[starts] = 1
-    level, n_touched, edges = _kernels.push(
-        graph.indptr,
-        graph.indices,
-        graph.weights,
-        root,
-        alpha,
-        x,
-        r,
-        floor,
-        edge_budget,
-        len(starts),
-        work.touched,
-        work.mark,
-        work.queue,
-        work.queued,
+    scratch.touched[: len(starts)] = starts
+    scratch.mark[starts] = 1
+    level, n_touched, edges = push(
+        graph.inner_csr, root, alpha, x, r, floor, edge_budget, len(starts), scratch
     )
-    work.mark[work.touched[:n_touched]] = 0
+    scratch.mark[scratch.touched[:n_touched]] = 0
     return float(level), int(n_touched), int(edges)
 
 
@@ -73,7 +50,7 @@ class PushSolver:
     def solve(self, B: FloatArray, tol: float, advance: Advance = no_progress) -> Solution:
         X = np.zeros_like(B)
         root_volume = float(np.linalg.norm(self._root))
-        work = PushWork(self.graph.n_items)
+        scratch = push_scratch(self.graph.n_items)
         edges = 0
         for column in range(B.shape[1]):
             r = B[:, column].copy()
@@ -82,7 +59,7 @@ class PushSolver:
             floor = tol * float(np.linalg.norm(r)) / root_volume
             starts = np.flatnonzero(r).astype(np.uint32)
             edges += push_residual(
-                self.graph, self._root, self.alpha, x, r, starts, floor, np.iinfo(np.int64).max, work
+                self.graph, self._root, self.alpha, x, r, starts, floor, np.iinfo(np.int64).max, scratch
             )[2]
             X[:, column] = x
             advance(1)

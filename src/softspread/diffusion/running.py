@@ -12,9 +12,10 @@ import numpy as np
 
 from softspread._common.progress import progress_bar
 from softspread._common.types import FloatArray, IntArray
+from softspread._kernels.push import PushScratch, push_scratch
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.literal import literal_mass
-from softspread.diffusion.push import PushWork, push_residual
+from softspread.diffusion.push import push_residual
 from softspread.diffusion.solver import MOST_COLUMNS, SolveReport, entry_bound
 from softspread.votes.table import VoteTable
 
@@ -34,10 +35,10 @@ class RunningSolution:
         self._norm2 = np.zeros(n_columns)  # |R|_2^2 is at most this in each column
         self.refined = True  # at the solver's tolerance, with no pushes since
         self.report: SolveReport | None = None
-        self._push_work: PushWork | None = None
+        self._scratch: PushScratch | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        return self.__dict__ | {"_push_work": None}
+        return self.__dict__ | {"_scratch": None}
 
     @property
     def n_columns(self) -> int:
@@ -77,14 +78,22 @@ class RunningSolution:
 
     def _push(self, column: int, starts: IntArray, edge_budget: int) -> None:
         diffusion = self.diffusion
-        if self._push_work is None:
-            self._push_work = PushWork(diffusion.n_items)
-        work, root, floor = self._push_work, diffusion.root, PUSH_FLOOR * diffusion.tol
+        if self._scratch is None:
+            self._scratch = push_scratch(diffusion.n_items)
+        scratch, root, floor = self._scratch, diffusion.root, PUSH_FLOOR * diffusion.tol
         x, r = self.Y[:, column], self.R[:, column]
         level, n_touched, _ = push_residual(
-            diffusion.graph, root, diffusion.alpha, x, r, starts.astype(np.uint32), floor, edge_budget, work
+            diffusion.graph,
+            root,
+            diffusion.alpha,
+            x,
+            r,
+            starts.astype(np.uint32),
+            floor,
+            edge_budget,
+            scratch,
         )
-        touched = root[work.touched[:n_touched]]
+        touched = root[scratch.touched[:n_touched]]
         self._level[column] = max(self._level[column], level)
         self._norm2[column] += level**2 * float(touched @ touched)
         self.refined = self.refined and level <= floor

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softspread import _kernels
 from softspread._common.progress import progress_bar
 from softspread._common.threads import Workers
 from softspread._common.types import AnyArray, FloatArray, IntArray
+from softspread._kernels.local_scales import LocalWork, ScaleGoal, local_scales, local_work
 from softspread.diffusion.solver import MOST_COLUMNS, Solver
 from softspread.graph.graph import Graph
 
@@ -209,21 +209,12 @@ class ScaleFinder:
         graph = self.graph
         seeds = rows.astype(np.uint32)
         out = np.zeros((len(rows), 5))
+        goal = ScaleGoal(self.alpha, delta, self._want_peak, self._max_degree)
 
         def work(first: int) -> None:
             part = slice(first, first + CHUNK)
-            _kernels.local_scales(
-                graph.indptr,
-                graph.indices,
-                graph.weights,
-                graph.inner_degrees,
-                self.alpha,
-                seeds[part],
-                delta,
-                self._want_peak,
-                self._max_degree,
-                self._local_work(),
-                out[part],
+            local_scales(
+                graph.inner_csr, graph.inner_degrees, goal, seeds[part], self._local_work(), out[part]
             )
 
         chunks = range(0, len(rows), CHUNK)
@@ -232,7 +223,7 @@ class ScaleFinder:
                 advance(min(CHUNK, len(rows)))
         return out
 
-    def _local_work(self) -> _kernels.LocalWork:
+    def _local_work(self) -> LocalWork:
         """Scratch memory of the calling thread."""
         if not hasattr(self._scratch, "work"):
             n = self.graph.n_items
@@ -240,8 +231,8 @@ class ScaleFinder:
             longest = int(np.diff(self.graph.indptr).max(initial=0))
             nodes = min(n, 10 * rows) + longest
             edges = min(self.graph.n_edges, 40 * rows + longest)
-            self._scratch.work = _kernels.local_work(n, rows, nodes, edges)
-        work: _kernels.LocalWork = self._scratch.work
+            self._scratch.work = local_work(n, rows, nodes, edges)
+        work: LocalWork = self._scratch.work
         return work
 
     def _solve_globally(

@@ -16,10 +16,10 @@ from typing import Protocol
 
 import numpy as np
 
-from softspread import _kernels
 from softspread._common.progress import Advance
 from softspread._common.threads import Workers
 from softspread._common.types import FloatArray
+from softspread._kernels.cg import apply_rows
 from softspread.errors import ConvergenceError
 from softspread.graph.graph import Graph
 
@@ -104,9 +104,7 @@ def apply_system(graph: Graph, alpha: float, X: FloatArray, workers: Workers) ->
             width: tuple[int, ...] = width,
         ) -> None:
             ignored = np.empty(len(width))
-            _kernels.apply_system(
-                graph.indptr, graph.indices, graph.weights, alpha, part, product, *rows, width, ignored
-            )
+            apply_rows(graph.inner_csr, alpha, part, product, *rows, width, ignored)
 
         workers.run(work, row_blocks(graph, part.shape[1]))
         out[:, group] = product

@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from softspread._common.archive import read_archive, write_archive
 from softspread._common.digests import digest
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IndexArray, IntArray
+from softspread._kernels.csr import Csr
 from softspread.errors import StoreError
 
 FORMAT_VERSION = 1
@@ -72,6 +73,11 @@ class Graph:
     def n_isolated(self) -> int:
         """Items without any neighbour; each is a component of its own."""
         return int(np.count_nonzero(self.inner_degrees == 0))
+
+    @cached_property
+    def inner_csr(self) -> Csr:
+        """The symmetric S in the inner order, for the compiled loops."""
+        return Csr(self.indptr, self.indices, self.weights)
 
     @cached_property
     def rank(self) -> IntArray:

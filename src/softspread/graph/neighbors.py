@@ -13,10 +13,10 @@ from typing import Protocol
 import numpy as np
 from scipy.spatial import cKDTree
 
-from softspread import _kernels
 from softspread._common.progress import progress_bar
 from softspread._common.threads import Workers
 from softspread._common.types import AnyArray, FloatArray, IntArray, Neighbors
+from softspread._kernels.neighbors import drop_self, sort_rows, squared_distances
 from softspread.errors import MissingExtraError, SoftspreadWarning
 
 TREE_DIMENSIONS = 32  # beyond, a kd-tree visits nearly every leaf and blocked products win
@@ -214,7 +214,7 @@ def _nearest_by_tree(
     _, found = cKDTree(X).query(queries, n_nearest, workers=workers.n_threads)
     indices = np.asarray(found, dtype=np.int64).reshape(len(queries), n_nearest)
     squared = np.empty(indices.shape)
-    _kernels.squared_distances(X, queries, indices, squared)
+    squared_distances(X, queries, indices, squared)
     return indices, squared
 
 
@@ -239,8 +239,8 @@ def _nearest_by_products(
         parts.append(search.kneighbors(moved, return_distance=False) + rows.start)
     found = np.concatenate(parts, axis=1).astype(np.int64, copy=False)
     squared = np.empty(found.shape)
-    _kernels.squared_distances(X, queries, found, squared)
-    _kernels.sort_rows(squared, found)
+    squared_distances(X, queries, found, squared)
+    sort_rows(squared, found)
     found, squared = found[:, :n_nearest].copy(), squared[:, :n_nearest].copy()
     farthest = squared[:, -1]
     rounding = (
@@ -278,9 +278,9 @@ def _finish(
     squared = np.empty((n, n_neighbors))
 
     def work(rows: slice) -> None:
-        _kernels.drop_self(found[rows], rows.start, indices[rows])
-        _kernels.squared_distances(X, X[rows], indices[rows], squared[rows])
-        _kernels.sort_rows(squared[rows], indices[rows])
+        drop_self(found[rows], rows.start, indices[rows])
+        squared_distances(X, X[rows], indices[rows], squared[rows])
+        sort_rows(squared[rows], indices[rows])
 
     workers.run(work, _blocks(n, 16_384))
     return Neighbors(indices, squared, index, recall, details or {})
@@ -324,7 +324,7 @@ def _tune_probes(
         inverted.nprobe = n_probes  # type: ignore[attr-defined]
         found = inverted.search(centred[rows], n_neighbors + 1)[1]  # type: ignore[attr-defined]
         squared = np.empty(found.shape)
-        _kernels.squared_distances(X, X[rows], np.maximum(found, 0), squared)
+        squared_distances(X, X[rows], np.maximum(found, 0), squared)
         if float(((squared <= limit) & (found >= 0)).mean()) >= TARGET_RECALL:
             break
         n_probes = n_probes + max(2, n_probes // 4)

@@ -1,0 +1,6 @@
+"""Every compiled loop: plain arrays and tuples of arrays in, plain arrays out.
+
+Kernels see the symmetric operator S in the graph's inner numbering. They release the interpreter lock, so
+that threads of a pool can share the rows. Each is kept on disk once compiled, and a test compares it with its
+plain Python.
+"""

@@ -1,0 +1,178 @@
+"""Pushes: residual moves into the answer where it is largest.
+
+x_u += r_u,  r_v += alpha S_vu r_u,  r_u = 0        theory: [push]
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from softspread._common.types import FloatArray, IndexArray
+from softspread._kernels.csr import COMPILED
+
+PUSH_LEVEL = 0.5  # each level of the push is this much finer than the one before ...
+LEVEL_COST = 2.0  # ... and costs about this much more
+NO_BUDGET = 1 << 62
+
+
+class PushScratch(NamedTuple):
+    """Memory of one thread for pushes, (n,) each; marks are 0 between pushes."""
+
+    touched: IndexArray  # nodes that the push has met
+    mark: NDArray[np.uint8]  # 1 = met
+    queue: IndexArray
+    queued: NDArray[np.uint8]  # 1 = waiting in the queue
+
+
+def push_scratch(n: int) -> PushScratch:
+    """For a graph of n items."""
+    nodes, marks = np.zeros((2, n), dtype=np.uint32), np.zeros((2, n), dtype=np.uint8)
+    return PushScratch(nodes[0], marks[0], nodes[1], marks[1])
+
+
+class VotedItems(NamedTuple):
+    """Items with votes, as :func:`push_sums` sees them."""
+
+    seeds: IndexArray  # (v,)
+    sources: FloatArray  # (v,)  what a vote of weight 1 puts into the system
+    weights: FloatArray  # (v, 2)  sum of the weights of an item's votes, and of their squares
+
+
+@njit(**COMPILED)
+def push(S, root, alpha, x, r, floor, edge_budget, n_touched, scratch):
+    """Move residual r into x, largest first in levels, until |r_u| <= floor root_u everywhere or the budget
+    is spent.
+
+    Keeps (I - alpha S) x + r constant. ``scratch.touched[:n_touched]`` lists the nodes whose residual may be
+    above the floor (with a mark of 1) and grows as residual spreads. Returns the level reached (every touched
+    |r_u| / root_u is at most that), the number of touched nodes and the number of edges visited.
+    """
+    indptr, indices, weights = S
+    touched, mark, queue, queued = scratch
+    size = len(queue)
+    level = 0.0
+    for t in range(n_touched):
+        u = touched[t]
+        level = max(level, abs(r[u]) / root[u])
+    edges = 0
+    cost = 0
+    while level > floor and edges + LEVEL_COST * cost <= edge_budget:
+        before = edges
+        next_level = max(floor, level * PUSH_LEVEL)
+        head = 0
+        waiting = 0
+        for t in range(n_touched):
+            u = touched[t]
+            if abs(r[u]) > next_level * root[u]:
+                queue[(head + waiting) % size] = u
+                queued[u] = 1
+                waiting += 1
+        # A level is always finished, so that what is reported holds.
+        while waiting > 0:
+            u = queue[head]
+            head = (head + 1) % size
+            waiting -= 1
+            queued[u] = 0
+            amount = r[u]
+            x[u] += amount
+            r[u] = 0.0
+            for edge in range(indptr[u], indptr[u + 1]):
+                v = indices[edge]
+                r[v] += alpha * weights[edge] * amount
+                if mark[v] == 0:
+                    mark[v] = 1
+                    touched[n_touched] = v
+                    n_touched += 1
+                if queued[v] == 0 and abs(r[v]) > next_level * root[v]:
+                    queued[v] = 1
+                    queue[(head + waiting) % size] = v
+                    waiting += 1
+            edges += indptr[u + 1] - indptr[u]
+        level = next_level
+        cost = edges - before
+    return level, n_touched, edges
+
+
+@njit(**COMPILED)
+def push_unit(S, root, alpha, seed, floor, x, r, scratch):
+    """Push e_seed down to ``floor``; returns how many nodes it touched and how many edges it visited.
+
+    ``x`` and ``r`` must be zero; :func:`clear_touched` makes them zero again.
+    """
+    r[seed] = 1.0
+    scratch.touched[0] = seed
+    scratch.mark[seed] = 1
+    _, n_touched, edges = push(S, root, alpha, x, r, floor, NO_BUDGET, 1, scratch)
+    return n_touched, edges
+
+
+@njit(**COMPILED)
+def clear_touched(x, r, scratch, n_touched):
+    """Zeros again where a push has been."""
+    for t in range(n_touched):
+        u = scratch.touched[t]
+        x[u] = 0.0
+        r[u] = 0.0
+        scratch.mark[u] = 0
+
+
+@njit(**COMPILED)
+def push_profiles(S, root, alpha, seeds, floor, x, r, scratch):
+    """Push e_q for each seed q down to ``floor``.
+
+    Returns the number of entries per seed, their nodes, their values of M e_q, and the edges visited in all.
+    ``x`` and ``r`` must be zero and are zero again at the end.
+    """
+    sizes = np.empty(len(seeds), dtype=np.int64)
+    nodes = np.empty(1024, dtype=np.int64)
+    values = np.empty(1024)
+    filled = 0
+    work = 0
+    for s in range(len(seeds)):
+        n_touched, edges = push_unit(S, root, alpha, seeds[s], floor, x, r, scratch)
+        work += edges
+        if filled + n_touched > len(nodes):
+            room = max(2 * len(nodes), filled + n_touched)
+            more_nodes = np.empty(room, dtype=np.int64)
+            more_values = np.empty(room)
+            more_nodes[:filled] = nodes[:filled]
+            more_values[:filled] = values[:filled]
+            nodes, values = more_nodes, more_values
+        start = filled
+        for t in range(n_touched):
+            u = scratch.touched[t]
+            if x[u] > 0.0:
+                nodes[filled] = u
+                values[filled] = x[u]
+                filled += 1
+        sizes[s] = filled - start
+        clear_touched(x, r, scratch, n_touched)
+    return sizes, nodes[:filled].copy(), values[:filled].copy(), work
+
+
+@njit(**COMPILED)
+def push_sums(S, root, alpha, voted, item_factor, features, lipschitz, floor, x, r, scratch, sums):
+    """Add what the votes on each item bring to every item they reach.
+
+    phi = x_u sources[s] item_factor[u]; ``sums[u]`` grows by weight phi, weight**2 phi**2 and, unless
+    ``lipschitz`` is negative, weight phi min(1, L dist). ``x`` and ``r`` must be zero and are zero again at
+    the end.
+    """
+    for s in range(len(voted.seeds)):
+        seed = voted.seeds[s]
+        n_touched, _ = push_unit(S, root, alpha, seed, floor, x, r, scratch)
+        for t in range(n_touched):
+            u = scratch.touched[t]
+            if x[u] > 0.0:
+                phi = x[u] * voted.sources[s] * item_factor[u]
+                sums[u, 0] += voted.weights[s, 0] * phi
+                sums[u, 1] += voted.weights[s, 1] * phi * phi
+                if lipschitz >= 0.0:
+                    squared = 0.0
+                    for c in range(features.shape[1]):
+                        difference = np.float64(features[u, c]) - np.float64(features[seed, c])
+                        squared += difference * difference
+                    sums[u, 2] += voted.weights[s, 0] * phi * min(1.0, lipschitz * np.sqrt(squared))
+        clear_touched(x, r, scratch, n_touched)
