@@ -100,3 +100,17 @@ def test_what_is_no_votes_is_refused(y, message):
     """The message says what came and what is allowed."""
     with pytest.raises(InputError, match=message):
         read_y(y, 3, what="votes")
+
+
+def test_votes_that_were_read_are_not_read_again():
+    """Rows, columns, ids and classes come along; the table is a copy, as tables grow in place."""
+    votes = Votes.from_pairs(["b", "a"], ["cat", "dog"], ["ann", None])
+    first = read_y(votes, 2, ["a", "b"], ["dog", "cat"])
+    again = read_y(first, 2)
+    assert again.names is first.names
+    assert again.table.rows.tolist() == [1, 0]
+    assert again.table.columns.tolist() == [1, 0]
+    again.table.append(first.table)
+    assert (len(again.table), len(first.table)) == (4, 2)
+    with pytest.raises(InputError, match="X has 3 items but y is about 2"):
+        read_y(first, 3)

@@ -167,7 +167,7 @@ def load_votes(
         file = read_votes(options.file(), options.reading())
         named = classes if classes is not None else read_classes(options.classes)
         matched = match_votes(file, item_ids, n_items, named, options.skip_unknown)
-        tell(f"{len(matched.votes):,} votes for {len(matched.classes)} classes ({file.votes_format})")
+        tell(f"{len(matched.found.table):,} votes for {len(matched.classes)} classes ({file.votes_format})")
     for trouble in matched.unknown:
         run.warn(f"left out: {trouble}")
     for what, count in file.notes.items():
@@ -182,9 +182,7 @@ def make_prior(run: Run, prior: Path, items: Items, votes: MatchedVotes) -> AnyA
     from softspread.estimators.priors import classifier_prior
 
     X = items.X.features if isinstance(items.X, Graph) else items.X
-    return classifier_prior(
-        X, votes.votes, item_ids=items.item_ids, classes=votes.classes, random_state=run.seed
-    )
+    return classifier_prior(X, votes.found, random_state=run.seed)
 
 
 def _read_prior(path: Path, items: Items, classes: AnyArray) -> AnyArray:
@@ -218,7 +216,7 @@ def fit(run: Run, inputs: FitInputs) -> Fit:
     def fit_with(table: AnyArray | None) -> ProbabilisticLabelSpreading:
         show = run.shows_bars and items.are_many
         est = ProbabilisticLabelSpreading(**parameters, prior=table, random_state=run.seed, verbose=show)
-        return est.fit(items.X, votes.votes, item_ids=items.item_ids, classes=votes.classes)
+        return est.fit(items.X, votes.found)
 
     def make() -> ProbabilisticLabelSpreading:
         if prior is None:

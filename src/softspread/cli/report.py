@@ -33,7 +33,7 @@ def write_report(
             quality = est.quality(random_state=run.seed)
         except SoftspreadError as error:  # the labels stand without it
             run.warn(f"quality could not be estimated: {error}")
-    if fit.votes.votes.annotators is not None:
+    if fit.votes.found.table.annotators is not None:
         with run.stage("annotators"):
             annotators = est.annotators_
 

@@ -1,11 +1,13 @@
 """Votes of a file meet the items: ids are matched as text, unknown items and classes are counted and shown.
 
-VoteFile + ids (n,) + classes  ->  Votes, and what was not found
+VoteFile + ids (n,) + classes  ->  rows and columns with their names, and what was not found
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import numpy as np
 
 from softspread._common import validation
 from softspread._common.types import AnyArray
@@ -13,6 +15,8 @@ from softspread.errors import InputError
 from softspread.io.ids import are_positions, rows_of_ids
 from softspread.io.tables import check_source, numbers_if_whole, objects, read_text, shown
 from softspread.io.vote_file import VoteFile
+from softspread.votes.reading import NamedVotes, Names
+from softspread.votes.table import VoteTable
 from softspread.votes.votes import Votes
 
 
@@ -20,11 +24,20 @@ from softspread.votes.votes import Votes
 class MatchedVotes:
     """Votes on known items for known classes, and the others."""
 
-    votes: Votes
-    classes: AnyArray  # (n_classes,) ordered
+    found: NamedVotes  # ready for an estimator of these items
     n_read: int
     n_skipped: int = 0
     unknown: tuple[str, ...] = field(default=())  # one sentence for each kind of trouble
+
+    @property
+    def classes(self) -> AnyArray:
+        """(n_classes,) in the order of columns."""
+        return self.found.names.classes
+
+    @property
+    def votes(self) -> Votes:
+        """The votes with the ids of their items and the names of their classes."""
+        return self.found.names.votes(self.found.table)
 
 
 def read_classes(text: str | None) -> list[str] | None:
@@ -68,7 +81,8 @@ def match_votes(
     skip_unknown : leave votes on unknown items or for unknown classes out; otherwise they are refused
     hint : what to do, for that message
     """
-    rows = rows_of_ids(file.items, item_ids, n_items)
+    ids = None if item_ids is None else validation.item_ids(item_ids, n_items)
+    rows = rows_of_ids(file.items, ids, n_items)
     known = rows >= 0
     if item_ids is None and not are_positions(file.items).any():
         raise InputError(
@@ -78,7 +92,8 @@ def match_votes(
         )
     labels = _labels(file, classes)
     class_array = _classes(file, labels, classes)
-    allowed = validation.lookup(class_array).get_indexer(validation.lookup(labels)) >= 0
+    columns = validation.lookup(class_array).get_indexer(validation.lookup(labels))
+    allowed = columns >= 0
     troubles = []
     if not known.all():
         where = (
@@ -98,15 +113,11 @@ def match_votes(
     keep = known & allowed
     if not keep.any():
         raise InputError(f"{file.path}: no vote is left. {' '.join(troubles)}")
-    votes = Votes.from_pairs(
-        rows[keep] if item_ids is None else item_ids[rows[keep]],
-        labels[keep],
-        None if file.annotators is None else file.annotators[keep],
-        None if file.weights is None else file.weights[keep],
-        classes=class_array,
-        created_at=None if file.created_at is None else file.created_at[keep],
-    )
-    return MatchedVotes(votes, class_array, len(file), int((~keep).sum()), tuple(troubles))
+    annotators = None if file.annotators is None else validation.annotator_names(file.annotators[keep])
+    weights = np.ones(int(keep.sum())) if file.weights is None else file.weights[keep]
+    table, names = VoteTable(rows[keep], columns[keep], weights, annotators), Names(n_items, ids, class_array)
+    names.check_retractions(table)
+    return MatchedVotes(NamedVotes(table, names), len(file), int((~keep).sum()), tuple(troubles))
 
 
 def _labels(file: VoteFile, classes: Sequence[str] | None) -> AnyArray:

@@ -8,7 +8,7 @@ Below this module nobody sees an id or a class name.
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -76,14 +76,20 @@ class Names:
             )
 
 
-def read_y(
-    y: Any, n_items: int, item_ids: Any = None, classes: Any = None, *, what: str = "y"
-) -> tuple[VoteTable, Names]:
+class NamedVotes(NamedTuple):
+    """Votes as rows and columns, with the names of both."""
+
+    table: VoteTable
+    names: Names
+
+
+def read_y(y: Any, n_items: int, item_ids: Any = None, classes: Any = None, *, what: str = "y") -> NamedVotes:
     """Votes in any accepted form as rows and columns, with the names of both.
 
     Parameters
     ----------
-    y : Votes, (n_items,) labels with -1 or None for no vote, or (n_items, n_classes) counts
+    y : Votes, (n_items,) labels with -1 or None for no vote, (n_items, n_classes) counts, or NamedVotes,
+        which were read before and bring their ids and classes along
     n_items : how many items there are
     item_ids : (n_items,) ids by which Votes name items; None = by position
     classes : class names in order; None = those that the votes fix, else the labels found, sorted
@@ -99,6 +105,10 @@ def read_y(
     >>> table.rows.tolist(), table.columns.tolist(), names.classes.tolist()
     ([0, 2], [0, 1], ['cat', 'dog'])
     """
+    if isinstance(y, NamedVotes):
+        if y.names.n_items != n_items:
+            raise InputError(f"X has {n_items} items but {what} is about {y.names.n_items}; they must agree.")
+        return y._replace(table=y.table.take(slice(None)))  # tables grow in place
     ids = None if item_ids is None else validation.item_ids(item_ids, n_items)
     votes = y if isinstance(y, Votes) else _votes_of(y, n_items, classes, what)
     order = votes.class_names() if classes is None else validation.class_names(classes)
@@ -106,7 +116,7 @@ def read_y(
     by_position = names if isinstance(y, Votes) else Names(n_items, None, order)
     table = by_position.table(votes)
     names.check_retractions(table)
-    return table, names
+    return NamedVotes(table, names)
 
 
 def _votes_of(y: Any, n_items: int, classes: Any, what: str) -> Votes:

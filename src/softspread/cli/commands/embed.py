@@ -229,7 +229,7 @@ def _check(
         encoded = encode(name)
         if cast is not None and matched is None:  # votes on images that were left out are left out too
             skip = bool(encoded.skipped)
-            matched = match_votes(cast, encoded.ids, len(encoded.ids), skip_unknown=skip).votes
+            matched = match_votes(cast, encoded.ids, len(encoded.ids), skip_unknown=skip).found
         if checking.classes is not None and known is None:
             known = known_classes(checking.classes, encoded)
         for reducer in _several(space.reduce):

@@ -8,8 +8,7 @@ from softspread.cli.options import FitInputs, option
 from softspread.cli.runner import Run, command, print_table
 
 if TYPE_CHECKING:
-    from softspread.cli.fitting import Fit
-    from softspread.io.matching import MatchedVotes
+    pass
 
 IN_WORDS = {
     "rmse": "distance from the true soft labels (RMSE)",
@@ -47,7 +46,8 @@ def quality(
         options = dataclasses.replace(inputs.votes, votes=test_votes)
         classes = [str(name) for name in fit.est.classes_.tolist()]
         known = fit.items.item_ids, fit.items.n_items
-        counts = _counts(fit, fitting.load_votes(run, options, *known, classes)[0])
+        apart = fitting.load_votes(run, options, *known, classes)[0].found
+        counts = apart.table.counts(fit.items.n_items, len(classes))
     with run.stage("quality"):
         found = fit.est.quality(counts, confidence_level=confidence, random_state=run.seed)
     document = {
@@ -64,18 +64,6 @@ def quality(
         "alpha": fit.est.alpha_,
     }
     run.answer(document, lambda console: _show(console, found))
-
-
-def _counts(fit: "Fit", apart: "MatchedVotes") -> Any:
-    import numpy as np
-
-    from softspread._common import validation
-
-    votes, classes = apart.votes, fit.est.classes_
-    counts = np.zeros((fit.items.n_items, len(classes)))
-    where = fit.items.rows_of(votes.items), validation.columns_of_labels(votes.labels, classes)
-    np.add.at(counts, where, votes.weights)
-    return counts
 
 
 def _show(console: Any, found: Any) -> None:

@@ -91,7 +91,7 @@ def _facts(fit: "Fit") -> dict[str, Any]:
     """What went in and what was chosen, ready for JSON; the same inputs and versions give the same."""
     from softspread._common.versions import versions
 
-    est, votes = fit.est, fit.votes.votes
+    est, votes = fit.est, fit.votes.found.table
     graph, tuning, names = est.graph_, est.tuning_, votes.annotators
     return {
         "n_items": fit.items.n_items,

@@ -33,12 +33,10 @@ def tune(
     with run.stage("tuning", own_bars=items.are_many) as tell:
         found = tune(
             items.X,
-            votes.votes,
+            votes.found,
             **graph_options.parameters(),
             prior=None if prior is None else fitting.make_prior(run, prior, items, votes),
             score=score,
-            item_ids=items.item_ids,
-            classes=votes.classes,
             random_state=run.seed,
             verbose=run.shows_bars and items.are_many,
         )
