@@ -24,7 +24,7 @@ from softspread.graph.graph import Graph
 from softspread.intervals.registry import INTERVALS
 from softspread.intervals.task import IntervalMethod, IntervalTask, SpreadFit
 from softspread.spreading.evidence import Evidence, SoftLabels
-from softspread.votes.reading import Names, read_y
+from softspread.votes.reading import NamedVotes, Names, read_y
 from softspread.votes.table import VoteTable, joined
 from softspread.votes.votes import Votes
 
@@ -82,7 +82,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(
         self,
         X: ArrayLike | Graph,
-        y: ArrayLike | Votes,
+        y: ArrayLike | Votes | NamedVotes,
         *,
         item_ids: ArrayLike | None = None,
         classes: ArrayLike | None = None,
@@ -94,7 +94,8 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : (n, d) array-like, or Graph
             Features of the items, one row each. Estimators that spread votes also take a graph.
         y : (n,) or (n, n_classes) array-like, or Votes
-            One label per item with -1 or None for no vote, votes per item and class, or Votes.
+            One label per item with -1 or None for no vote, votes per item and class, or Votes. NamedVotes
+            are votes that were read before: they bring their ids and classes along.
         item_ids : (n,) array-like, optional
             Names by which Votes refer to items; by default they refer to positions.
         classes : (n_classes,) array-like, optional
