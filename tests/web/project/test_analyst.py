@@ -1,5 +1,7 @@
 """What the dashboard computes: quality, forecast, annotators, gold, timeline."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -55,6 +57,12 @@ def test_an_annotator_who_does_not_look_stands_out(judged):
         mine = (table.annotators == name) & np.isin(table.rows, [0, 1])
         assert row["gold_total"] == mine.sum()
         assert row["gold_right"] == (table.columns[mine] == table.rows[mine]).sum()
+
+
+def test_the_dashboard_is_ready_for_json(judged):
+    """Plain numbers and None, also where an annotator cannot be rated."""
+    plain = json.loads(json.dumps(judged.dashboard(), allow_nan=False))
+    assert {one["annotator"] for one in plain["annotators"]} == {"p0", "p1", "p2", "p3"}
 
 
 def test_too_few_votes_give_no_verdict(service):

@@ -15,18 +15,18 @@ from softspread.votes.table import VoteTable
 from softspread.web.log.entry import SKIP, UNDO, VOTE, Entry
 
 FIRST_ROOM = 1024  # entries; doubled whenever it is full
+_COLUMNS = (
+    "id",
+    "kind",
+    "annotator",
+    "row",
+    "column",
+    "weight",
+    "undoes",
+    "created_at",
+)
 _FIELDS = np.dtype(
-    [
-        ("id", np.int64),
-        ("kind", np.int8),
-        ("annotator", np.int32),
-        ("row", np.int64),
-        ("column", np.int64),
-        ("weight", np.float64),
-        ("undoes", np.int64),  # -1: nothing
-        ("created_at", np.float64),
-    ],
-    align=True,
+    {"names": _COLUMNS, "formats": ["i8", "i1", "i4", "i8", "i8", "f8", "i8", "f8"]}, align=True
 )
 
 

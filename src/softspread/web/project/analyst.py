@@ -225,18 +225,10 @@ class Analyst:
             logger.info("no annotator report: %s", error)
             return []
         right, total = self._gold_answers(table)
-        columns: dict[str, Iterable[Any]] = {
-            "annotator": map(str, report.annotator),
-            "votes": map(float, report.votes),
-            "agreement": map(_number, report.agreement),
-            "consistency": map(_number, report.consistency),
-            "lower": map(_number, report.lower),
-            "upper": map(_number, report.upper),
-            "flag": map(str, report.flag),
-            "gold_right": (right[name] for name in report.annotator),
-            "gold_total": (total[name] for name in report.annotator),
-        }
-        return records(columns)
+        frame = report.to_frame().astype(object).where(lambda values: values.notna(), None)
+        frame["gold_right"] = [right[name] for name in report.annotator]
+        frame["gold_total"] = [total[name] for name in report.annotator]
+        return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
 
     def _gold_answers(self, table: VoteTable) -> tuple[Counter[str], Counter[str]]:
         """Right answers and answers to gold items, by annotator."""
@@ -294,7 +286,3 @@ def _plain(estimate: Estimate) -> dict[str, float] | None:
     if not math.isfinite(estimate.value):
         return None
     return {"value": float(estimate.value), "lower": float(estimate.lower), "upper": float(estimate.upper)}
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if math.isfinite(value) else None

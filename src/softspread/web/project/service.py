@@ -175,15 +175,17 @@ class Service:
     def _keep(self) -> None:
         """Snapshots now and then, and one at the end."""
         lower_priority()
-        saved, pause = self.state.applied if self.started_from == "snapshot" else -1, SNAPSHOT_SECONDS
+        begun = self.started_from == "snapshot"
+        saved, pause = (self.state.applied, self.state.choice) if begun else None, SNAPSHOT_SECONDS
         while True:
             ending = self._stop_event.wait(pause)
             if ending:
                 self.state.stop()
-            if self.state.applied != saved:
+            present = self.state.applied, self.state.choice
+            if present != saved:
                 begin = time.monotonic()
                 try:
-                    saved = self.state.applied
+                    saved = present
                     self.state.save(self.settings.data_dir / SNAPSHOT_FILE)
                 except StoreError as error:
                     logger.warning("no snapshot: %s", error)

@@ -31,16 +31,7 @@ _as_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 @router.get("/project")
 async def project(user: CurrentUser, service: Project) -> schemas.ProjectOut:
     """What is voted on, and how."""
-    settings = service.settings
-    return schemas.ProjectOut(
-        title=settings.title,
-        question=settings.question,
-        classes=list(settings.classes),
-        mode=settings.mode,
-        strategy=settings.strategy,
-        overlap=settings.overlap,
-        items=len(service.items),
-    )
+    return schemas.ProjectOut(**asdict(service.settings), items=len(service.items))
 
 
 @router.post(
