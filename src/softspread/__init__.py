@@ -1,6 +1,44 @@
-"""Reliable soft labels with honest uncertainty from few, noisy votes.
+"""Soft labels with honest uncertainty for a whole dataset, from few and noisy votes.
 
-Public names are loaded when first used, so that ``import softspread`` stays quick.
+    est = ProbabilisticLabelSpreading().fit(X, Votes.from_pairs(items, labels))
+    est.soft_labels().to_frame()      # a probability per class, evidence and an interval for every item
+    est.explain(item), est.query(10)  # the votes behind one of them; which items to vote on next
+
+Estimators (``fit``, ``update``, ``predict_proba``, ``soft_labels``)
+    ProbabilisticLabelSpreading       votes travel over a graph of neighbours; start here
+    VoteHistogram                     each item's own votes
+    GaussianKernelRegression          votes weighted by distance
+    KNeighborsVotes                   votes of the nearest voted items
+    save, load                        a fitted estimator as one file
+What goes in
+    Votes                             who said which class for which item: pairs, tables, counts
+    Graph                             neighbours of every item, from
+    knn_graph, epsilon_graph, affinity_graph
+    embed, Embedding                  images or text as vectors
+    zero_shot, classifier_prior       predictions as a prior; better_of keeps it where it helps
+    better_of, compare_spaces
+What comes out
+    SoftLabels, Evidence              est.soft_labels(), and what lies behind it
+    Tuning, TuningPoint               est.tuning_, and tune
+    Quality, Estimate, GainForecast   est.quality() and est.forecast()
+    AnnotatorReport                   who votes with the crowd
+    UncertaintySplit                  people disagree, or too few votes
+    SolveReport, ScaleReport          accuracy that was reached
+    Plan                              plan
+Decisions
+    tune                              alpha, neighbours and prior strength by held-out votes
+    uncertainty_split                 the rule behind est.uncertainty()
+    plan                              how many votes a guarantee takes
+Modules
+    datasets, simulate, metrics       data to try, votes to simulate, errors to measure
+    testing                           conformance suites for plug-ins
+Errors
+    SoftspreadError                   base of InputError, ConvergenceError, StoreError,
+                                      MissingExtraError and PluginError
+    SoftspreadWarning                 the result stands, but deserves a look
+
+Every name has a docstring with an example: ``help(softspread.Votes)``. Names are loaded when first used, so
+that ``import softspread`` stays quick.
 """
 
 from importlib import import_module
@@ -9,44 +47,48 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = _version("softspread")
 
-_HOMES = {
-    "ProbabilisticLabelSpreading": "estimators.spreading",
-    "VoteHistogram": "estimators.baselines",
-    "GaussianKernelRegression": "estimators.baselines",
-    "KNeighborsVotes": "estimators.baselines",
-    "Votes": "votes.votes",
-    "Graph": "graph.graph",
-    "knn_graph": "graph.builders",
-    "epsilon_graph": "graph.builders",
-    "affinity_graph": "graph.builders",
-    "embed": "embedding.embed",
-    "zero_shot": "embedding.zero_shot",
-    "compare_spaces": "embedding.comparison",
-    "Embedding": "embedding.result",
-    "save": "estimators.storage",
-    "load": "estimators.storage",
-    "metrics": "metrics",
-    "plan": "guarantees.theorem",
-    "tune": "tuning.tune",
-    "classifier_prior": "estimators.priors",
-    "better_of": "estimators.priors",
-    "uncertainty_split": "intervals.uncertainty",
-    "SoftspreadError": "errors",
-    "InputError": "errors",
-    "ConvergenceError": "errors",
-    "StoreError": "errors",
-    "MissingExtraError": "errors",
-    "PluginError": "errors",
-    "SoftspreadWarning": "errors",
+_NAMES = {
+    "estimators.spreading": ["ProbabilisticLabelSpreading"],
+    "estimators.baselines": ["VoteHistogram", "GaussianKernelRegression", "KNeighborsVotes"],
+    "estimators.storage": ["save", "load"],
+    "estimators.priors": ["classifier_prior", "better_of"],
+    "votes.votes": ["Votes"],
+    "graph.graph": ["Graph"],
+    "graph.builders": ["knn_graph", "epsilon_graph", "affinity_graph"],
+    "embedding.embed": ["embed"],
+    "embedding.result": ["Embedding"],
+    "embedding.zero_shot": ["zero_shot"],
+    "embedding.comparison": ["compare_spaces"],
+    "spreading.evidence": ["SoftLabels", "Evidence"],
+    "tuning.tune": ["tune"],
+    "tuning.result": ["Tuning", "TuningPoint"],
+    "quality.result": ["Quality", "Estimate", "GainForecast"],
+    "annotators.report": ["AnnotatorReport"],
+    "intervals.uncertainty": ["uncertainty_split", "UncertaintySplit"],
+    "diffusion.solver": ["SolveReport"],
+    "diffusion.scales": ["ScaleReport"],
+    "guarantees.theorem": ["plan", "Plan"],
+    "errors": [
+        "SoftspreadError",
+        "InputError",
+        "ConvergenceError",
+        "StoreError",
+        "MissingExtraError",
+        "PluginError",
+        "SoftspreadWarning",
+    ],
 }
-__all__ = [*_HOMES]  # noqa: PLE0604 - one list of public names is enough
+_MODULES = ("datasets", "simulate", "metrics", "testing")
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
+__all__ = [*_HOMES, *_MODULES]  # noqa: PLE0604 - one list of public names is enough
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"softspread.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'softspread' has no attribute {name!r}")
-    home = import_module(f"softspread.{_HOMES[name]}")
-    return home if name == _HOMES[name] else getattr(home, name)
+    return getattr(import_module(f"softspread.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:
@@ -54,7 +96,13 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from softspread import datasets as datasets
     from softspread import metrics as metrics
+    from softspread import simulate as simulate
+    from softspread import testing as testing
+    from softspread.annotators.report import AnnotatorReport as AnnotatorReport
+    from softspread.diffusion.scales import ScaleReport as ScaleReport
+    from softspread.diffusion.solver import SolveReport as SolveReport
     from softspread.embedding.comparison import compare_spaces as compare_spaces
     from softspread.embedding.embed import embed as embed
     from softspread.embedding.result import Embedding as Embedding
@@ -78,7 +126,16 @@ if TYPE_CHECKING:
     from softspread.graph.builders import epsilon_graph as epsilon_graph
     from softspread.graph.builders import knn_graph as knn_graph
     from softspread.graph.graph import Graph as Graph
+    from softspread.guarantees.theorem import Plan as Plan
     from softspread.guarantees.theorem import plan as plan
+    from softspread.intervals.uncertainty import UncertaintySplit as UncertaintySplit
     from softspread.intervals.uncertainty import uncertainty_split as uncertainty_split
+    from softspread.quality.result import Estimate as Estimate
+    from softspread.quality.result import GainForecast as GainForecast
+    from softspread.quality.result import Quality as Quality
+    from softspread.spreading.evidence import Evidence as Evidence
+    from softspread.spreading.evidence import SoftLabels as SoftLabels
+    from softspread.tuning.result import Tuning as Tuning
+    from softspread.tuning.result import TuningPoint as TuningPoint
     from softspread.tuning.tune import tune as tune
     from softspread.votes.votes import Votes as Votes
