@@ -33,16 +33,6 @@ def test_the_file_has_items_vectors_and_how_they_were_made(space, tmp_path):
     assert {"weights", "seed", "preparation", "softspread"} <= set(how)
 
 
-def test_numbers_stay_numbers_as_ids(tmp_path):
-    """An id 7 is not '7' after loading."""
-    images = np.zeros((4, 5, 5), dtype=np.uint8)
-    embed(images, encoder="pixels:4", reduce="none", item_ids=[7, 8, 9, 10]).save(tmp_path / "X.parquet")
-    assert Embedding.load(tmp_path / "X.parquet").item_ids.tolist() == [7, 8, 9, 10]
-    mixed = embed(images, encoder="pixels:4", reduce="none", item_ids=[7, "a", 9, 10])
-    with pytest.raises(InputError, match="mixed types"):
-        mixed.save(tmp_path / "Y.parquet")
-
-
 def test_new_images_fall_into_the_old_space(space, picture_folder, tmp_path):
     """The old images, given as new, come out where they were; also after loading."""
     space.save(tmp_path / "X.parquet")

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from softspread.embedding.contents import content_digest
 from softspread.embedding.embed import embed
 from softspread.embedding.items import find_items
 from softspread.errors import InputError, StoreError
@@ -175,26 +174,6 @@ def test_features_come_with_their_ids(tmp_path):
         embed(pd.DataFrame({"item": ["a"], "name": ["b"]}), encoder="none")
     with pytest.raises(InputError, match="NaN"):
         embed(np.full((3, 2), np.nan), encoder="none")
-
-
-def test_digests_tell_contents_apart():
-    """The same bytes in another shape or type are another content."""
-    zeros = np.zeros((2, 3), dtype=np.uint8)
-    marks = {
-        content_digest(content)
-        for content in (
-            b"",
-            b"\0" * 6,
-            zeros,
-            zeros.T,
-            zeros.astype(np.int8),
-            "",
-            "a",
-            Image.fromarray(zeros),
-        )
-    }
-    assert len(marks) == 7  # an empty text and an empty file are never of the same kind, so they may agree
-    assert content_digest(zeros) == content_digest(zeros.copy())
 
 
 def test_text_needs_a_text_column():

@@ -70,23 +70,6 @@ def test_columns_can_be_named(tmp_path):
     assert found.item_ids.tolist() == [7, 8]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "expected"),
-    [
-        ("ids.txt", "a\nb\n007\n", ["a", "b", "007"]),
-        ("ids.txt", "3\n1\n2\n", [3, 1, 2]),
-        ("ids.txt", "\ufeffa\r\nb\r\n", ["a", "b"]),
-        ("ids.csv", "n,item\n1,x\n2,y\n", ["x", "y"]),
-        ("ids.tsv", "only\n01\n02\n", ["01", "02"]),
-        ("ids.jsonl", '{"id": 4}\n{"id": 5}\n', [4, 5]),
-    ],
-)
-def test_ids_from_text(tmp_path, name, content, expected):
-    """Whole numbers are numbers only if all are and each is written as such."""
-    (tmp_path / name).write_text(content, encoding="utf-8")
-    assert read_ids(tmp_path / name).tolist() == expected
-
-
 def test_ids_from_arrays_and_tables(tmp_path):
     """An array, a named array, and the id column of a table."""
     np.save(tmp_path / "i.npy", np.array(["u", "v"]))

@@ -10,30 +10,12 @@ import pytest
 
 from softspread.errors import InputError, StoreError
 from softspread.io.soft_labels import (
-    LabelStudioNames,
     check_output,
     read_soft_labels,
     with_evidence,
     write_soft_labels,
 )
 from softspread.spreading.evidence import SoftLabels
-
-FACTS = {"classes": ["cat", "dog"], "parameters": {"alpha": 0.9}, "versions": {"softspread": "0.1.0"}}
-
-
-@pytest.fixture
-def labels():
-    """Three items with awkward names, intervals and facts."""
-    p = np.array([[0.25, 0.75], [0.1, 0.9], [1.0, 0.0]])
-    return SoftLabels(
-        np.array(["007", 'b "x", é', "c\nd"], dtype=object),
-        np.array(["cat", "dog"], dtype=object),
-        p,
-        np.array([2.0, 0.001, 30.0]),
-        np.maximum(p - 0.1, 0),
-        np.minimum(p + 0.1, 1),
-        FACTS,
-    )
 
 
 def assert_same(found, labels):
@@ -72,14 +54,14 @@ def test_parquet_has_the_promised_columns_and_the_facts_inside(tmp_path, labels)
     assert table.column_names == [
         "item", "p_cat", "p_dog", "evidence", "lower_cat", "lower_dog", "upper_cat", "upper_dog",
     ]  # fmt: skip
-    assert json.loads(table.schema.metadata[b"softspread"]) == FACTS
+    assert json.loads(table.schema.metadata[b"softspread"]) == labels.metadata
 
 
 def test_text_formats_have_the_facts_beside_and_stay_plain(tmp_path, labels):
     """A CSV is a CSV to every reader; numbers are short."""
     write_soft_labels(tmp_path / "s.csv", labels)
     assert pd.read_csv(tmp_path / "s.csv", dtype={"item": str})["item"].tolist() == labels.ids.tolist()
-    assert json.loads((tmp_path / "s.csv.meta.json").read_text()) == FACTS
+    assert json.loads((tmp_path / "s.csv.meta.json").read_text()) == labels.metadata
     write_soft_labels(tmp_path / "s.jsonl", labels)
     assert json.loads((tmp_path / "s.jsonl").read_text().splitlines()[1])["p_cat"] == 0.1
 
@@ -100,32 +82,6 @@ def test_weighted_rows_sum_to_one_per_item(tmp_path, labels, ending):
     np.testing.assert_allclose(frame.groupby("item", sort=False)["weight"].sum(), 1.0, rtol=1e-6)
     with pytest.raises(InputError, match="weighted rows cannot be turned back"):
         read_soft_labels(path)
-
-
-def test_datasets_opens_the_folder(tmp_path, labels):
-    """Hugging Face's own library reads what we wrote without it."""
-    datasets = pytest.importorskip("datasets")
-    for _ in range(2):  # the second time replaces the first
-        write_soft_labels(tmp_path / "folder", labels)
-    found = datasets.load_from_disk(str(tmp_path / "folder"))
-    assert found["item"][:] == labels.ids.tolist()
-    assert found.features["label"].names == ["cat", "dog"]
-    assert found["label"][:] == [1, 1, 0]
-    np.testing.assert_allclose(np.array(found["soft_label"][:]), labels.p, rtol=1e-6)
-
-
-def test_label_studio_tasks_carry_predictions(tmp_path, labels):
-    """A list of tasks with the most probable class, under the names of the project."""
-    write_soft_labels(tmp_path / "s.json", labels, names=LabelStudioNames("image", "choice", "picture"))
-    tasks = json.loads((tmp_path / "s.json").read_text())
-    assert [task["data"]["image"] for task in tasks] == labels.ids.tolist()
-    prediction = tasks[0]["predictions"][0]
-    assert prediction["score"] == 0.75
-    assert prediction["model_version"] == "softspread 0.1.0"
-    result = prediction["result"][0]
-    assert (result["from_name"], result["to_name"], result["type"]) == ("choice", "picture", "choices")
-    assert result["value"] == {"choices": ["dog"]}
-    assert tasks[0]["meta"]["p"] == {"cat": 0.25, "dog": 0.75}
 
 
 def test_items_with_little_evidence_can_be_left_out(labels):

@@ -10,17 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from softspread.errors import InputError
-from softspread.io.matching import match_votes, read_classes
+from softspread.io.matching import match_votes
 from softspread.io.vote_file import VoteReading
 from softspread.io.votes import read_votes
+from vote_files import export, text
 
 ROWS = [("a", "cat", "ann"), ("b", "dog", "bob"), ("a", "cat", "bob"), ("c", "dog", "ann")]
 PAIRS = sorted((item, label, who) for item, label, who in ROWS)
-
-
-def text(path, content, encoding="utf-8"):
-    path.write_bytes(content.encode(encoding))
-    return path
 
 
 def write(folder, shape):
@@ -47,36 +43,6 @@ def write(folder, shape):
     if shape == "wide":
         return text(folder / "v.csv", ",ann,bob\na,cat,cat\nb,,dog\nc,dog,\n")
     return text(folder / "v.json", json.dumps(export()))
-
-
-def export(**changes):
-    """A Label Studio export with the four votes, one cancelled and one empty annotation."""
-
-    def annotation(who, *choices, **more):
-        result = (
-            [{"type": "choices", "from_name": "label", "value": {"choices": list(choices)}}]
-            if choices
-            else []
-        )
-        return {"completed_by": {"id": 1, "email": who}, "was_cancelled": False, "result": result, **more}
-
-    tasks = [
-        {
-            "id": 11,
-            "data": {"image": "a"},
-            "annotations": [annotation("ann", "cat"), annotation("bob", "cat")],
-        },
-        {"id": 12, "data": {"image": "b"}, "annotations": [annotation("bob", "dog"), annotation("ann")]},
-        {
-            "id": 13,
-            "data": {"image": "c"},
-            "annotations": [annotation("ann", "dog"), annotation("bob", "cat")],
-        },
-    ]
-    tasks[2]["annotations"][1]["was_cancelled"] = True
-    if "choices" in changes:
-        tasks[0]["annotations"][0]["result"][0]["value"]["choices"] = changes["choices"]
-    return tasks
 
 
 SHAPES = [
@@ -134,86 +100,6 @@ def test_wide_tables_of_numbers_read_as_pandas_writes_them(tmp_path):
     assert matched.classes.tolist() == [0, 1, 10]
 
 
-# --------------------------------------------------------------------------------------------------- matching
-def votes_of(tmp_path, items, labels=None):
-    labels = labels or ["x"] * len(items)
-    lines = "".join(f"{item},{label}\n" for item, label in zip(items, labels, strict=True))
-    return read_votes(text(tmp_path / "v.csv", f"item,label\n{lines}"))
-
-
-@pytest.mark.parametrize(
-    ("written", "ids", "meant"),
-    [
-        (["007", "7"], np.array(["7", "007"]), ["007", "7"]),
-        (["10", "2"], np.array([2, 10]), [10, 2]),
-        (["1", "0"], None, [1, 0]),
-        (["ü", "b c"], np.array(["b c", "ü"], dtype=object), ["ü", "b c"]),
-    ],
-)
-def test_ids_meet_in_the_type_of_the_items(tmp_path, written, ids, meant):
-    """Text stays text, numbers become numbers, leading zeros are kept."""
-    assert match_votes(votes_of(tmp_path, written), ids, 2).votes.items.tolist() == meant
-
-
-def test_typed_votes_meet_text_ids(tmp_path):
-    """Numbers of a Parquet file name items whose ids are text."""
-    pq.write_table(pa.table({"item": [1, 2], "label": ["x", "y"]}), tmp_path / "v.parquet")
-    matched = match_votes(read_votes(tmp_path / "v.parquet"), np.array(["2", "1"]), 2)
-    assert matched.votes.items.tolist() == ["1", "2"]
-
-
-def test_classes_are_in_the_given_order_or_sorted_as_numbers(tmp_path):
-    """10 comes after 2; a list decides otherwise and may name more."""
-    file = votes_of(tmp_path, [0, 0, 0], [10, 2, 2])
-    assert match_votes(file, None, 1).classes.tolist() == [2, 10]
-    assert match_votes(file, None, 1, ["10", "3", "2"]).classes.tolist() == [10, 3, 2]
-    named = votes_of(tmp_path, [0], ["dog"])
-    assert match_votes(named, None, 1, ["dog", "cat"]).classes.tolist() == ["dog", "cat"]
-
-
-def test_unknown_items_and_classes_are_counted_shown_and_refused(tmp_path):
-    """The first five of each, how many, and how to go on."""
-    file = votes_of(tmp_path, ["a", *"uvwxyz"], ["cat"] * 6 + ["emu"])
-    ids = np.array(["a", "b"])
-    with pytest.raises(InputError) as caught:
-        match_votes(file, ids, 2, ["cat", "dog"])
-    message = str(caught.value)
-    assert "6 of 7 votes name unknown items: 'u', 'v', 'w', 'x', 'y', ..." in message
-    assert "1 of 7 votes name classes that are not in the list: 'emu' (allowed: 'cat', 'dog')" in message
-    assert "--skip-unknown" in message
-    matched = match_votes(file, ids, 2, ["cat", "dog"], skip_unknown=True)
-    assert (len(matched.votes), matched.n_read, matched.n_skipped, len(matched.unknown)) == (1, 7, 6, 2)
-    with pytest.raises(InputError, match="no vote is left"):
-        match_votes(votes_of(tmp_path, ["q"]), ids, 2, skip_unknown=True)
-
-
-def test_positions_outside_and_names_without_ids_are_refused(tmp_path):
-    """Both messages say what the items are called."""
-    with pytest.raises(
-        InputError, match=r"1 of 2 votes name unknown items: '5' \(the 3 items have positions 0 to 2\)"
-    ):
-        match_votes(votes_of(tmp_path, [0, 5]), None, 3)
-    with pytest.raises(
-        InputError, match=r"names items like 'a', 'b', but the embeddings have no ids. Give them by --ids"
-    ):
-        match_votes(votes_of(tmp_path, ["a", "b"]), None, 3)
-    with pytest.raises(InputError, match="1 of 2 votes name unknown items: 'a'"):
-        match_votes(votes_of(tmp_path, ["a", 1]), np.arange(3), 3)
-
-
-def test_class_lists(tmp_path):
-    """From the command line, from a file; copies and empty names are refused."""
-    assert read_classes("cat, dog") == ["cat", "dog"]
-    assert read_classes(str(text(tmp_path / "c.txt", "cat\r\ndog, large\r\n"))) == ["cat", "dog, large"]
-    assert read_classes(None) is None
-    for wrong in ("cat,cat", "cat,,dog", ""):
-        with pytest.raises(InputError, match="classes must be distinct names"):
-            read_classes(wrong)
-    with pytest.raises(InputError, match="no file at"):
-        read_classes(str(tmp_path / "none.txt"))
-
-
-# -------------------------------------------------------------------------------------------------- bad files
 def refused(path, message, how=None):
     with pytest.raises(InputError, match=message):
         read_votes(path, how)
@@ -274,52 +160,3 @@ def test_words_that_are_no_options_are_refused(tmp_path):
         "line 2: a is -1; counts cannot be negative",
         VoteReading("counts"),
     )
-
-
-# ----------------------------------------------------------------------------------------------- label studio
-def test_cancelled_and_empty_annotations_are_counted(tmp_path):
-    """They are no votes; the file says how many there were."""
-    found = read_votes(write(tmp_path, "label studio"))
-    assert found.notes == {"annotations without a choice": 1, "cancelled annotations": 1}
-    assert found.votes_format == "labelstudio"
-
-
-def test_only_cancelled_annotations_are_no_votes(tmp_path):
-    """The message says why nothing is left."""
-    tasks = export()[2:]
-    tasks[0]["annotations"] = tasks[0]["annotations"][1:]
-    refused(text(tmp_path / "v.json", json.dumps(tasks)), r"holds no votes \(1 cancelled annotations\)")
-
-
-def test_several_choices_are_refused_split_or_skipped(tmp_path):
-    """Refused unless told: split counts parts that add to one vote, skip leaves the annotation out."""
-    path = text(tmp_path / "v.json", json.dumps(export(choices=["cat", "dog"])))
-    refused(
-        path,
-        r"task 11: an annotation chooses 2 classes \('cat', 'dog'\).*"
-        r"--multi-choice split.*--multi-choice skip",
-    )
-    split = read_votes(path, VoteReading(multi_choice="split"))
-    assert sorted(split.weights.tolist()) == [0.5, 0.5, 1, 1, 1]
-    skipped = read_votes(path, VoteReading(multi_choice="skip"))
-    assert len(skipped) == 3
-    assert skipped.notes["annotations with several choices"] == 1
-
-
-def test_tasks_name_their_item(tmp_path):
-    """A named field, else item or id, else the only field, else the task's number; other exports are
-    refused."""
-    tasks = export()
-    for task in tasks:
-        task["data"]["text"] = "t" + task["data"]["image"]
-    path = text(tmp_path / "v.json", json.dumps(tasks))
-    assert read_votes(path).items[0] == "11"
-    assert read_votes(path, VoteReading(item_column="text")).items[0] == "ta"
-    refused(path, r"task 0 .*no field 'nope'; it has 'image', 'text'", VoteReading(item_column="nope"))
-    refused(text(tmp_path / "m.json", '[{"image": "a", "annotations": null}]'), "has no list of annotations")
-    tasks[0]["annotations"][0]["result"].append(
-        {"type": "choices", "from_name": "colour", "value": {"choices": ["red"]}}
-    )
-    path = text(tmp_path / "w.json", json.dumps(tasks))
-    refused(path, r"several sets of choices \('colour', 'label'\)")
-    assert "red" in read_votes(path, VoteReading(label_column="colour")).labels
