@@ -18,6 +18,18 @@ ROW_SUM = 1e-6  # how far a row may be from summing to 1
 def rmse(p_true: Any, p: Any) -> float:
     """Root of the mean squared difference over all items and classes.
 
+    Parameters
+    ----------
+    p_true : (n, n_classes) array-like
+        True soft labels, rows summing to 1.
+    p : (n, n_classes) array-like
+        Estimated soft labels, rows summing to 1.
+
+    Returns
+    -------
+    float
+        0 is a perfect estimate.
+
     Examples
     --------
     >>> rmse([[1, 0], [0, 1]], [[1, 0], [0, 1]])
@@ -29,6 +41,18 @@ def rmse(p_true: Any, p: Any) -> float:
 
 def mae(p_true: Any, p: Any) -> float:
     """Mean absolute difference over all items and classes.
+
+    Parameters
+    ----------
+    p_true : (n, n_classes) array-like
+        True soft labels, rows summing to 1.
+    p : (n, n_classes) array-like
+        Estimated soft labels, rows summing to 1.
+
+    Returns
+    -------
+    float
+        0 is a perfect estimate.
 
     Examples
     --------
@@ -42,6 +66,18 @@ def mae(p_true: Any, p: Any) -> float:
 def kl_divergence(p_true: Any, p: Any) -> float:
     """Mean over items of sum p_true ln(p_true / p); both clipped from below at 1e-10.
 
+    Parameters
+    ----------
+    p_true : (n, n_classes) array-like
+        True soft labels, rows summing to 1.
+    p : (n, n_classes) array-like
+        Estimated soft labels, rows summing to 1.
+
+    Returns
+    -------
+    float
+        0 is a perfect estimate.
+
     Examples
     --------
     >>> round(kl_divergence([[1, 0]], [[0.5, 0.5]]), 4)
@@ -54,6 +90,18 @@ def kl_divergence(p_true: Any, p: Any) -> float:
 
 def total_variation(p_true: Any, p: Any) -> float:
     """Mean over items of half the L1 distance.
+
+    Parameters
+    ----------
+    p_true : (n, n_classes) array-like
+        True soft labels, rows summing to 1.
+    p : (n, n_classes) array-like
+        Estimated soft labels, rows summing to 1.
+
+    Returns
+    -------
+    float
+        0 is a perfect estimate.
 
     Examples
     --------
@@ -69,6 +117,18 @@ def accuracy(p_true: Any, p: Any) -> float:
 
     Where the truth has ties, any of the tied classes counts as right.
 
+    Parameters
+    ----------
+    p_true : (n, n_classes) array-like
+        True soft labels, rows summing to 1.
+    p : (n, n_classes) array-like
+        Estimated soft labels, rows summing to 1.
+
+    Returns
+    -------
+    float
+        A share between 0 and 1.
+
     Examples
     --------
     >>> accuracy([[1, 0], [0, 1]], [[0.6, 0.4], [0.7, 0.3]])
@@ -81,6 +141,20 @@ def accuracy(p_true: Any, p: Any) -> float:
 
 def interval_coverage(p_true: Any, lower: Any, upper: Any) -> float:
     """Share of entries (item and class) whose true probability lies in its interval.
+
+    Parameters
+    ----------
+    p_true : (n, n_classes) array-like
+        True soft labels, rows summing to 1.
+    lower : (n, n_classes) array-like
+        Lower ends of the intervals.
+    upper : (n, n_classes) array-like
+        Upper ends of the intervals.
+
+    Returns
+    -------
+    float
+        A share between 0 and 1.
 
     Examples
     --------

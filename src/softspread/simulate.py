@@ -29,15 +29,21 @@ def draw_votes(p_true: Any, n_votes: int, rng: Any, *, classes: Any = None, amon
 
     Parameters
     ----------
-    p_true : (n, n_classes), rows summing to 1
-    n_votes : how many
-    rng : a generator, or a seed for one
-    classes : (n_classes,) names; else 0, 1, ...
-    among : rows of the items that may be voted on; None = all
+    p_true : (n, n_classes) array-like
+        True soft labels, rows summing to 1.
+    n_votes : int
+        How many.
+    rng : Generator or int
+        A generator, or a seed for one.
+    classes : (n_classes,) array-like, optional
+        Class names; else 0, 1, ...
+    among : array-like, optional
+        Rows of the items that may be voted on; None = all.
 
     Returns
     -------
-    votes : items are positions; a class of probability 0 is never drawn
+    Votes
+        Items are positions; a class of probability 0 is never drawn.
 
     Examples
     --------
@@ -77,13 +83,22 @@ def draw_columns(p: FloatArray, rows: IntArray, uniform: FloatArray) -> IntArray
 
     Parameters
     ----------
-    p : (n, n_classes), not negative, every row with some probability; need not sum to exactly 1
-    rows : (m,)
-    uniform : (m,) in [0, 1)
+    p : array
+        Probabilities, not negative; a row need not sum to exactly 1.
+    rows : array
+        (m,) rows to draw for.
+    uniform : array
+        (m,) numbers in [0, 1).
 
     Returns
     -------
-    columns : (m,) the first column whose cumulative probability exceeds the number; memory n x n_classes
+    (m,) array
+        The first column whose cumulative probability exceeds the number.
+
+    Examples
+    --------
+    >>> draw_columns(np.array([[0.5, 0.5]]), np.array([0, 0]), np.array([0.2, 0.7])).tolist()
+    [0, 1]
     """
     cumulative = np.cumsum(p, axis=1)
     target = uniform * cumulative[rows, -1]  # below the last entry also after rounding, since uniform < 1
@@ -100,7 +115,24 @@ def draw_columns(p: FloatArray, rows: IntArray, uniform: FloatArray) -> IntArray
 # ----------------------------------------------------------------------------------------------------- people
 @dataclass(frozen=True, slots=True, eq=False)
 class Crowd:
-    """Simulated people: how each of them turns what they see into a vote, and how much each of them works."""
+    """Simulated people: how each of them turns what they see into a vote, and how much each of them works.
+
+    Attributes
+    ----------
+    names : array
+        Names of the annotators.
+    confusions : (n_annotators, n_classes, n_classes) array
+        P(says column | sees row).
+    activity : (n_annotators,) array
+        Share of the votes, summing to 1.
+    spammers : array
+        Who votes without looking.
+
+    Examples
+    --------
+    >>> make_crowd(5, 3, rng=0).n_annotators
+    5
+    """
 
     names: AnyArray  # (n_annotators,)
     confusions: FloatArray  # (n_annotators, n_classes, n_classes)  P(says column | sees row)
@@ -126,12 +158,23 @@ def make_crowd(
 
     Parameters
     ----------
-    n_annotators, n_classes : how many
-    rng : a generator, or a seed for one
-    reliability : a person says what they see with a probability drawn uniformly from this range, else any
-    class
-    spammer_share : so many of the people vote without looking, half of them always for one class of their own
-    uneven : 0: all work alike; else activities are drawn log-normally with this spread
+    n_annotators : int
+        How many.
+    n_classes : int
+        How many.
+    rng : Generator or int
+        A generator, or a seed for one.
+    reliability : tuple[float, float], default (1.0, 1.0)
+        A person says what they see with a probability drawn uniformly from this range, else any class.
+    spammer_share : float, default 0.0
+        This share of the people votes without looking, half of them always for one class of their own.
+    uneven : float, default 0.0
+        0: all work alike; else activities are drawn log-normally with this spread.
+
+    Returns
+    -------
+    Crowd
+        Their confusions and how much each of them works.
 
     Examples
     --------
@@ -174,12 +217,26 @@ def draw_crowd_votes(
 
     Parameters
     ----------
-    p_true : (n, n_classes), rows summing to 1
-    n_votes : how many
-    rng : a generator, or a seed for one
-    crowd : see :func:`make_crowd`, or your own confusion matrices
-    classes, among : as in :func:`draw_votes`
-    burst : a person casts so many votes in a row, on items that stand in a row, before the next person comes
+    p_true : (n, n_classes) array-like
+        True soft labels, rows summing to 1.
+    n_votes : int
+        How many.
+    rng : Generator or int
+        A generator, or a seed for one.
+    crowd : Crowd
+        See :func:`make_crowd`, or your own confusion matrices.
+    classes : (n_classes,) array-like, optional
+        As in :func:`draw_votes`.
+    among : array-like, optional
+        As in :func:`draw_votes`.
+    burst : int, default 1
+        A person casts this many votes in a row, on items that stand in a row, before the next person
+        comes.
+
+    Returns
+    -------
+    Votes
+        With the names of the annotators.
 
     Examples
     --------
@@ -217,16 +274,21 @@ def simulate_soft_labels(
 
     Parameters
     ----------
-    X : (n, d) features
-    y : (n,) hard labels, every class at least ``n_folds`` times
-    random_state : seeds the folds and the default classifier
-    classifier : anything with scikit-learn's ``fit`` and ``predict_proba``; else 100 extremely randomised
-    trees
-    n_folds : parts of the cross-validation
+    X : (n, d) array-like
+        Features of the items.
+    y : (n,) array-like
+        Hard labels, every class at least ``n_folds`` times.
+    random_state : int, Generator or None, optional
+        Seeds the folds and the default classifier.
+    classifier : estimator, optional
+        Anything with scikit-learn's ``fit`` and ``predict_proba``; else 100 extremely randomised trees.
+    n_folds : int, default 3
+        Parts of the cross-validation.
 
     Returns
     -------
-    p_true : (n, n_classes), columns in the order of ``numpy.unique(y)``
+    (n, n_classes) array
+        Rows sum to 1, columns are in the order of ``numpy.unique(y)``.
 
     Examples
     --------

@@ -82,9 +82,12 @@ class GaussianKernelRegression(_Baseline):
 
     Parameters
     ----------
-    gamma : rate of decay
-    n_jobs : accepted for symmetry; the products run on all cores of the linear algebra library
-    verbose : show progress
+    gamma : float, default 10.0
+        Rate of decay.
+    n_jobs : int, optional
+        Accepted for symmetry; the products run on all cores of the linear algebra library.
+    verbose : bool, default False
+        Show progress.
 
     Notes
     -----
@@ -132,8 +135,10 @@ class KNeighborsVotes(_Baseline):
 
     Parameters
     ----------
-    n_neighbors : how many voted items; fewer where fewer have votes
-    n_jobs : threads; None = all cores
+    n_neighbors : int, default 20
+        How many voted items; fewer where fewer have votes.
+    n_jobs : int, optional
+        Threads; all cores by default.
 
     Examples
     --------

@@ -37,6 +37,18 @@ def better_of(plain: AnyFit, helped: AnyFit) -> AnyFit:
     Both need a parameter that was chosen ("auto"), as the score comes with the choice. Without the prior it
     stays where the scores are equal or the votes too few for one.
 
+    Parameters
+    ----------
+    plain : estimator
+        The fit without a prior.
+    helped : estimator
+        The fit with one.
+
+    Returns
+    -------
+    estimator
+        ``helped`` if it predicts held-out votes better, else ``plain``.
+
     Examples
     --------
     >>> from softspread import ProbabilisticLabelSpreading
@@ -77,17 +89,25 @@ def classifier_prior(
 
     Parameters
     ----------
-    X : (n, d) array or frame
-    votes : Votes, (n,) labels with -1 for no vote, or (n, n_classes) counts
-    item_ids, classes : as in :meth:`~softspread.ProbabilisticLabelSpreading.fit`
-    n_folds : parts of the voted items; each part is predicted by a classifier trained on the others, items
-    without
-        votes by one trained on all
-    random_state : seeds the parts
+    X : (n, d) array-like
+        Features of the items.
+    votes : Votes or array-like
+        Votes, labels with -1 for no vote, or counts per item and class.
+    item_ids : (n,) array-like, optional
+        Names by which Votes refer to items; by default they refer to positions.
+    classes : (n_classes,) array-like, optional
+        Class names in order; by default the labels found, sorted.
+    n_folds : int, default 5
+        Parts of the voted items; each part is predicted by a classifier trained on the others, items
+        without votes by one trained on all.
+    random_state : int, Generator or None, optional
+        Seeds the parts.
 
     Returns
     -------
-    prior : rows sum to 1, no entry is 0: a little of the class frequencies is mixed in, as much as one vote
+    (n, n_classes) array
+        Rows sum to 1 and no entry is 0: a little of the class frequencies is mixed in, as much as one
+        vote.
 
     Examples
     --------

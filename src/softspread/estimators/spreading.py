@@ -43,40 +43,82 @@ class ProbabilisticLabelSpreading(VotesEstimator):
 
     Parameters
     ----------
-    alpha : how far votes travel, 0 = each item alone, below 1; "auto" chooses it by held-out votes, and is
-        0.9 where there are fewer than 10
-    n_neighbors : neighbours per item, the item itself not counted; "auto" chooses among 10, 20 and 40
-    bandwidth : the kernel's sigma**2: "kth", "mean" or a positive number, see :func:`~softspread.knn_graph`
-    scaling : "peak" divides a profile by its largest entry, "source" by the voted item's own, "none" not at
-    all
-    prior : (n, n_classes) or (n_classes,) probabilities that count as pseudo-votes; None = uniform
-    prior_strength : how many votes the prior counts as; "auto" chooses it by held-out votes
-    annotator_model : "consistency" weights votes by how their annotators vote with the crowd, "confusion"
-    also turns
-        them into soft votes by what each annotator mixes up, "none" counts all the same; "auto" is
-        consistency where votes carry names of 3 or more annotators and there are about 100 of them, else none
-    tol : relative residual of the solves; 1e-6 keeps soft labels within 1e-4 of exact arithmetic, 1e-8 within
-    1e-6
-    solver : "auto", "dense", "direct", "cg", "push", "amg", the name of a plug-in, or "literal": the paper's
-        loop, one solve per vote
-    index : neighbour search: "auto", "exact", "tree", "brute", "faiss", "pynndescent", or a plug-in
-    n_jobs : threads; None = all cores
-    random_state : seeds the approximate neighbour search and queries
-    verbose : show progress bars
+    alpha : float or "auto", default "auto"
+        How far votes travel: 0 = each item alone, below 1. "auto" chooses it by held-out votes, and is 0.9
+        where there are fewer than 10.
+    n_neighbors : int or "auto", default 20
+        Neighbours per item, the item itself not counted; "auto" chooses among 10, 20 and 40.
+    bandwidth : {"kth", "mean"} or float, default "kth"
+        The kernel's sigma**2, see :func:`~softspread.knn_graph`.
+    scaling : {"peak", "source", "none"}, default "peak"
+        What a profile is divided by: its largest entry, the voted item's own, or nothing.
+    prior : (n, n_classes) or (n_classes,) array-like, optional
+        Probabilities that count as pseudo-votes; uniform by default.
+    prior_strength : float or "auto", default 1e-4
+        How many votes the prior counts as; "auto" chooses it by held-out votes.
+    annotator_model : {"auto", "none", "consistency", "confusion"}, default "auto"
+        "consistency" weights votes by how their annotators vote with the crowd; "confusion" also turns them
+        into soft votes by what each annotator mixes up; "none" counts all the same. "auto" is consistency
+        where votes carry names of 3 or more annotators and there are about 100 of them, else none.
+    tol : float, default 1e-6
+        Relative residual of the solves; 1e-6 keeps soft labels within 1e-4 of exact arithmetic, 1e-8 within
+        1e-6.
+    solver : str, default "auto"
+        "auto", "dense", "direct", "cg", "push", "amg", or "literal": the paper's loop, one solve per vote.
+    index : str, default "auto"
+        Neighbour search: "auto", "exact", "tree", "brute", "faiss" or "pynndescent".
+    n_jobs : int, optional
+        Threads; all cores by default.
+    random_state : int, Generator or None, optional
+        Seeds the approximate neighbour search and queries.
+    verbose : bool, default False
+        Show progress bars.
 
     Attributes
     ----------
-    classes_ : (n_classes,) class names
-    label_distributions_ : (n, n_classes) soft labels
-    transduction_ : (n,) most probable classes
-    evidence_ : (n,) how many virtual votes each item has received
-    graph_ : the graph
-    alpha_, n_neighbors_, prior_strength_ : the values in use
-    tuning_ : how they were chosen, with the curve; None where all were given
-    annotators_ : table of annotators: votes, agreement, consistency with interval, flag; None where nobody is
-    named
-    error_bound_ : (n,) proven bound on the numerical error of every entry of an item's mass
-    stale_ : (n,) mask of items whose soft label needs :meth:`refine` after live updates
+    classes_ : (n_classes,) array
+        Class names, in the order of columns.
+    n_items_ : int
+        How many items were fitted.
+    item_ids_ : (n,) array or None
+        Names of the items; None where votes name them by position.
+    n_features_in_ : int
+        Features per item; 0 for an affinity.
+    feature_names_in_ : (d,) array
+        Names of the features, where X had names.
+    label_distributions_ : (n, n_classes) array
+        Soft labels of the fitted items.
+    transduction_ : (n,) array
+        Their most probable classes.
+    evidence_ : (n,) array
+        How many virtual votes each item has received.
+    votes_ : Votes
+        All votes so far.
+    vote_counts_ : (n, n_classes) array
+        Each item's own votes.
+    graph_ : Graph
+        The graph over which votes travel.
+    alpha_, n_neighbors_, prior_strength_ : float, int, float
+        The values in use.
+    prior_ : (n, n_classes) array
+        The prior in use.
+    tuning_ : Tuning or None
+        How they were chosen, with the curve; None where all were given.
+    annotators_ : pandas.DataFrame or None
+        One row per annotator: votes, agreement, consistency with interval, flag; None where nobody is named.
+    error_bound_ : (n,) array
+        Proven bound on the numerical error of every entry of an item's mass.
+    stale_ : (n,) array of bool
+        Items whose soft label needs :meth:`refine` after live updates.
+    solve_report_ : SolveReport or None
+        What the last solve reached.
+    scale_report_ : ScaleReport
+        How well the scales of the voted items are known.
+
+    See Also
+    --------
+    VoteHistogram : Each item's own votes alone.
+    softspread.tune : The choice of alpha by itself, with its curve.
 
     Examples
     --------
@@ -216,6 +258,23 @@ class ProbabilisticLabelSpreading(VotesEstimator):
     def refine(self, tol: float | None = None) -> "ProbabilisticLabelSpreading":
         """Bring all soft labels to the accuracy of a fresh fit after live updates, or to a tighter
         ``tol``.
+
+        Parameters
+        ----------
+        tol : float, optional
+            A tighter relative residual than that of the estimator.
+
+        Returns
+        -------
+        self
+            The refined estimator.
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [9.0], [10.0]]
+        >>> est = ProbabilisticLabelSpreading(n_neighbors=1).fit(X, [0, -1, -1, 1])
+        >>> bool(est.update(1, 0).refine().stale_.any())
+        False
         """
         check_is_fitted(self)
         self._state.refine(None if tol is None else validation.positive("tol", tol))
@@ -240,7 +299,25 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         return tie_newcomers(self.graph_, X, Workers(count_threads(self.n_jobs)))
 
     def soft_labels_of(self, items: Any) -> FloatArray:
-        """Soft labels of a few fitted items, (len(items), n_classes): the quick answer after an update."""
+        """Soft labels of a few fitted items, (len(items), n_classes): the quick answer after an update.
+
+        Parameters
+        ----------
+        items : (m,) array-like
+            Ids of the items, or positions where items have no ids.
+
+        Returns
+        -------
+        (m, n_classes) array
+            Soft labels of these items.
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [9.0], [10.0]]
+        >>> est = ProbabilisticLabelSpreading(n_neighbors=1).fit(X, [0, -1, -1, 1])
+        >>> est.soft_labels_of([0, 3]).round(2).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+        """
         self._checked(None)
         rows = self._names.rows(items)
         return soft_labels(self._state.mass(rows), self.prior_[rows], self._prior_strength())
@@ -318,11 +395,21 @@ class ProbabilisticLabelSpreading(VotesEstimator):
 
         Parameters
         ----------
-        strategy : "uncertainty" (the default), "uniform" (the paper's), "balanced", "gain", "local",
-            "least_evidence", "entropy", "farthest", the name of a plug-in, or a function of a
-            :class:`~softspread.queries.pool.CandidatePool` and the batch size
-        exclude : items never to pick, such as those already handed out
-        random_state : seeds the picks; None takes the estimator's
+        batch_size : int, default 1
+            How many items.
+        strategy : str or Strategy, default "uncertainty"
+            "uncertainty", "uniform" (the paper's), "balanced", "gain", "local", "least_evidence",
+            "entropy", "farthest", the name of a plug-in, or a function, see
+            :func:`~softspread.queries.choose.choose_items`.
+        exclude : array-like, optional
+            Items never to pick, such as those already handed out.
+        random_state : int, Generator or None, optional
+            Seeds the picks; None takes the estimator's.
+
+        Returns
+        -------
+        (batch_size,) array
+            Ids, or positions where items have no ids, in the order in which they were picked.
 
         Examples
         --------
@@ -369,9 +456,28 @@ class ProbabilisticLabelSpreading(VotesEstimator):
 
         Parameters
         ----------
-        counts : (n, n_classes) whole votes that were *not* used for fitting, best two or more on each of a
-        few items
-            drawn at random; None: the votes of the fit, each held out in turn
+        counts : (n, n_classes) array-like, optional
+            Whole votes that were *not* used for fitting, best two or more on each of a few items drawn
+            at random; by default the votes of the fit, each held out in turn.
+        confidence_level : float, default 0.9
+            Of the intervals, strictly between 0 and 1.
+        random_state : int, Generator or None, optional
+            Seeds what is drawn at random; by default the estimator's own.
+
+        Returns
+        -------
+        Quality
+            Estimates of RMSE, accuracy and scores, each with an interval.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> counts = np.zeros((200, 2))
+        >>> counts[np.arange(0, 200, 5), (X[::5, 0] > 0).astype(int)] = 3
+        >>> est = ProbabilisticLabelSpreading(alpha=0.5, random_state=0).fit(X, counts)
+        >>> bool(est.quality().accuracy.value > 0.7)
+        True
         """
         self._checked(None)
         self.refine()
@@ -394,7 +500,32 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         return estimate_quality(self.predict_proba(), table, confidence_level=confidence_level, rng=rng)
 
     def forecast(self, more: int, *, confidence_level: float = 0.9, random_state: Any = None) -> GainForecast:
-        """How far ``more`` further votes would lower the RMSE: when to stop."""
+        """How far ``more`` further votes would lower the RMSE: when to stop.
+
+        Parameters
+        ----------
+        more : int
+            How many further votes.
+        confidence_level : float, default 0.9
+            Of the intervals, strictly between 0 and 1.
+        random_state : int, Generator or None, optional
+            Seeds what is drawn at random; by default the estimator's own.
+
+        Returns
+        -------
+        GainForecast
+            The RMSE now and then, and whether further votes are worthwhile.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> counts = np.zeros((200, 2))
+        >>> counts[np.arange(0, 200, 5), (X[::5, 0] > 0).astype(int)] = 3
+        >>> est = ProbabilisticLabelSpreading(alpha=0.5, random_state=0).fit(X, counts)
+        >>> bool(est.forecast(100).rmse_then.value <= est.forecast(100).rmse_now.value)
+        True
+        """
         self._checked(None)
         return predict_gain(
             [self._state.diffusion],
@@ -424,6 +555,19 @@ class ProbabilisticLabelSpreading(VotesEstimator):
 
         A soft label is exactly the weighted mean of the votes (up to the prior), with these weights; over all
         votes (``top=None``) they sum to 1. An item that no vote reaches gets an empty table.
+
+        Parameters
+        ----------
+        item : id or position
+            Id of the item, or its position where items have no ids.
+        top : int, optional
+            How many votes to keep; None keeps all.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns item, label, annotator (if votes are named) and weight, heaviest first. Over all
+            votes (``top=None``) the weights sum to 1; an item that no vote reaches gets an empty table.
 
         Examples
         --------

@@ -39,6 +39,17 @@ _CLASSES: dict[str, type[VotesEstimator]] = {
 def save(est: VotesEstimator, path: str | Path) -> None:
     """Write a fitted estimator to ``path``; the file appears whole or not at all.
 
+    Parameters
+    ----------
+    est : estimator
+        A fitted estimator of this package.
+    path : str or Path
+        The file.
+
+    See Also
+    --------
+    load : Read it back.
+
     Examples
     --------
     >>> import tempfile
@@ -85,7 +96,31 @@ def save(est: VotesEstimator, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> VotesEstimator:
-    """Read an estimator that :func:`save` wrote; it answers and learns on as if it had never left memory."""
+    """Read an estimator that :func:`save` wrote; it answers and learns on as if it had never left memory.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    estimator
+        It answers and learns on as if it had never left memory.
+
+    See Also
+    --------
+    save : Write it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from softspread import VoteHistogram
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(VoteHistogram().fit([[0.0], [1.0]], [0, 1]), f"{folder}/votes.softspread")
+    ...     load(f"{folder}/votes.softspread").predict().tolist()
+    [0, 1]
+    """
     header, arrays = read_archive(path, "estimator", FORMAT_VERSION)
     try:
         est = _CLASSES[header["class"]](**header["parameters"])

@@ -40,16 +40,28 @@ def knn_graph(
 
     Parameters
     ----------
-    X : (n, d) features
-    n_neighbors : neighbours per item, the item itself not counted; more than there are uses all and warns
-    bandwidth : the kernel's sigma**2: "kth" = mean squared distance to the k-th neighbour, "mean" = mean over
-    all k
-        neighbours, or a positive number
-    index : "auto", "exact" ("tree" or "brute"), "faiss" or "pynndescent"
-    normalization : "symmetric" or "random_walk"
-    n_jobs : threads; None = all cores
-    random_state : seeds the approximate search and the sample on which its recall is measured
-    verbose : show progress
+    X : (n, d) array-like
+        Features of the items.
+    n_neighbors : int, default 20
+        Neighbours per item, the item itself not counted; more than there are uses all and warns.
+    bandwidth : str or float, default "kth"
+        The kernel's sigma**2: "kth" = mean squared distance to the k-th neighbour, "mean" = mean over
+        all k neighbours, or a positive number.
+    index : str, default "auto"
+        "auto", "exact" ("tree" or "brute"), "faiss" or "pynndescent".
+    normalization : str, default "symmetric"
+        "symmetric" or "random_walk".
+    n_jobs : int, optional
+        Threads; None = all cores.
+    random_state : int, Generator or None, optional
+        Seeds the approximate search and the sample on which its recall is measured.
+    verbose : bool, default False
+        Show progress.
+
+    Returns
+    -------
+    Graph
+        With the measured recall of the search in ``recall_``.
 
     Examples
     --------
@@ -111,10 +123,19 @@ def epsilon_graph(
 
     Parameters
     ----------
-    X : (n, d) features
-    radius : largest distance of two tied items
-    normalization : "symmetric" or "random_walk" (the proof's)
-    n_jobs : accepted for symmetry with :func:`knn_graph`; the search is quick on one core
+    X : (n, d) array-like
+        Features of the items.
+    radius : float
+        Largest distance of two tied items.
+    normalization : str, default "symmetric"
+        "symmetric" or "random_walk" (the proof's).
+    n_jobs : int, optional
+        Accepted for symmetry with :func:`knn_graph`; the search is quick on one core.
+
+    Returns
+    -------
+    Graph
+        Unit weights between items within the radius.
 
     Examples
     --------
@@ -146,8 +167,15 @@ def affinity_graph(A: Any, *, normalization: str = "symmetric") -> Graph:
 
     Parameters
     ----------
-    A : (n, n) dense or scipy sparse
-    normalization : "symmetric" or "random_walk"
+    A : array-like
+        (n, n) dense or scipy sparse.
+    normalization : str, default "symmetric"
+        "symmetric" or "random_walk".
+
+    Returns
+    -------
+    Graph
+        Without features, so that it has no place for new items.
 
     Examples
     --------

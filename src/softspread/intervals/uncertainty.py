@@ -15,7 +15,25 @@ CLEAR, AMBIGUOUS, TOO_FEW = "clear", "ambiguous", "not enough votes"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UncertaintySplit:
-    """Why an item is uncertain: because people disagree, or because too few were asked."""
+    """Why an item is uncertain: because people disagree, or because too few were asked.
+
+    Attributes
+    ----------
+    aleatoric : (n,) array
+        Entropy of p over its largest value: 0 = all agree, 1 = all classes alike.
+    epistemic : (n,) array
+        Mean width of the item's intervals: 0 = known, 1 = unknown.
+    evidence : (n,) array
+        Virtual votes.
+    verdict : (n,) array
+        "clear", "ambiguous" or "not enough votes".
+
+    Examples
+    --------
+    >>> split = UncertaintySplit(np.zeros(1), np.zeros(1), np.ones(1), np.array(["clear"]))
+    >>> split.to_frame()["verdict"].tolist()
+    ['clear']
+    """
 
     aleatoric: FloatArray  # (n,)  entropy of p over its largest value: 0 = all agree, 1 = all classes alike
     epistemic: FloatArray  # (n,)  mean width of the item's intervals: 0 = known, 1 = unknown
@@ -23,7 +41,18 @@ class UncertaintySplit:
     verdict: AnyArray  # (n,)      "clear", "ambiguous" or "not enough votes"
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per item."""
+        """One row per item.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns aleatoric, epistemic, evidence and verdict.
+
+        Examples
+        --------
+        >>> UncertaintySplit(np.zeros(1), np.zeros(1), np.ones(1), np.array(["clear"])).to_frame().shape
+        (1, 4)
+        """
         columns = ("aleatoric", "epistemic", "evidence", "verdict")
         return pd.DataFrame({name: getattr(self, name) for name in columns})
 
@@ -48,15 +77,25 @@ def uncertainty_split(
 
     Parameters
     ----------
-    p, lower, upper : (n, n_classes) soft labels and their intervals
-    evidence : (n,)
-    agreement : an item is clear if a class has at least this probability
-    narrow : an item whose widest interval is at most this is known; its p alone decides
+    p : array
+        Soft labels.
+    lower : array
+        (n, n_classes) soft labels and their intervals.
+    upper : array
+        (n, n_classes) soft labels and their intervals.
+    evidence : array
+        Virtual votes of each item.
+    agreement : float, default 0.7
+        An item is clear if a class has at least this probability.
+    narrow : float, default 0.2
+        An item whose widest interval is at most this is known; its p alone decides.
 
     Returns
     -------
-    Verdict "clear": some lower end reaches ``agreement``; "ambiguous": no upper end does, so more votes would
-    not change it; "not enough votes": the interval leaves both open and is not narrow, or no evidence arrived
+    UncertaintySplit
+        Verdict "clear": some lower end reaches ``agreement``; "ambiguous": no upper end does, so more
+        votes would not change it; "not enough votes": the interval leaves both open and is not narrow,
+        or no evidence arrived.
 
     Examples
     --------

@@ -33,6 +33,13 @@ def soft_labels(mass: FloatArray, prior: AnyArray, prior_strength: float) -> Flo
 class Evidence:
     """What all votes together say about each item; two of them add like their vote sets.
 
+    Attributes
+    ----------
+    mass : (n, n_classes) array
+        What each item has received per class.
+    error_bound : (n,) array
+        Proven: no entry of an item's mass is further from the exact one.
+
     Examples
     --------
     >>> one = Evidence(np.array([[1.0, 0.5]]), np.array([1e-6]))
@@ -52,7 +59,25 @@ class Evidence:
         return np.asarray(self.mass.sum(axis=1))
 
     def soft_labels(self, prior: AnyArray, prior_strength: float) -> FloatArray:
-        """(n, n_classes) soft labels under a prior that counts as ``prior_strength`` votes."""
+        """(n, n_classes) soft labels under a prior that counts as ``prior_strength`` votes.
+
+        Parameters
+        ----------
+        prior : (n, n_classes) array
+            Probabilities that count as pseudo-votes.
+        prior_strength : float
+            How many votes the prior counts as.
+
+        Returns
+        -------
+        (n, n_classes) array
+            Rows sum to 1.
+
+        Examples
+        --------
+        >>> Evidence(np.array([[3.0, 1.0]]), np.zeros(1)).soft_labels(np.array([[0.5, 0.5]]), 0.0).tolist()
+        [[0.75, 0.25]]
+        """
         return soft_labels(self.mass, prior, prior_strength)
 
 

@@ -30,6 +30,21 @@ class Votes:
     one observation whatever its weight, which says how much evidence it carries; fractions of one annotator
     on one item are one soft vote; a negative weight takes an earlier vote back.
 
+    Attributes
+    ----------
+    items : array
+        (m,) names or positions of the voted items.
+    labels : array
+        (m,) classes voted for.
+    weights : array
+        (m,) how much each vote counts.
+    annotators : array or None
+        Who cast each vote; None where nobody is named.
+    created_at : array or None
+        When each vote was cast.
+    classes : array or None
+        Class names in order, where the source fixes them.
+
     Examples
     --------
     >>> votes = Votes.from_pairs(["a.jpg", "b.jpg", "a.jpg"], ["cat", "dog", "cat"])
@@ -59,12 +74,27 @@ class Votes:
 
         Parameters
         ----------
-        items : (m,) positions or item ids
-        labels : (m,) class names or numbers
-        annotators : (m,) names, optional
-        weights : (m,) or one number, optional; negative takes back
-        classes : ordered class names, optional; every label must be among them
-        created_at : (m,) times, optional
+        items : (m,) array-like
+            (m,) positions or item ids.
+        labels : (m,) array-like
+            (m,) class names or numbers.
+        annotators : (m,) array-like, optional
+            (m,) names, optional.
+        weights : (m,) array-like or float, optional
+            (m,) or one number, optional; negative takes back.
+        classes : (n_classes,) array-like, optional
+            Ordered class names, optional; every label must be among them.
+        created_at : (m,) array-like, optional
+            When each vote was cast.
+
+        Returns
+        -------
+        Votes
+            One vote per pair.
+
+        See Also
+        --------
+        Votes.from_frame : From a long table.
 
         Examples
         --------
@@ -99,6 +129,26 @@ class Votes:
     def from_frame(cls, frame: pd.DataFrame, *, classes: Any = None) -> "Votes":
         """One vote per row: columns item (or task), label, optional annotator (or worker), weight,
         created_at.
+
+        Parameters
+        ----------
+        frame : pd.DataFrame
+            One row per vote: columns item (or task), label, optional annotator (or worker), weight,
+            created_at.
+        classes : (n_classes,) array-like, optional
+            Class names in order; every label must be among them.
+
+        Returns
+        -------
+        Votes
+            One vote per row.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"task": [7, 8], "worker": ["ann", "bob"], "label": ["cat", "dog"]})
+        >>> Votes.from_frame(frame)
+        Votes(2 votes on 2 items for 2 classes by 2 annotators)
         """
         if not isinstance(frame, pd.DataFrame):
             raise InputError(f"from_frame takes a pandas DataFrame, got {type(frame).__name__}.")
@@ -129,6 +179,20 @@ class Votes:
         A whole number is that many votes of weight 1; a fraction is one vote of that weight, or a part of a
         soft vote where the fractions of an item sum to 1.
 
+        Parameters
+        ----------
+        counts : (n, n_classes) table
+            Votes per item and class; a DataFrame brings the names of both.
+        items : (n,) array-like, optional
+            Names of the rows; positions by default.
+        classes : (n_classes,) array-like, optional
+            Class names in order; every label must be among them.
+
+        Returns
+        -------
+        Votes
+            The votes of the table.
+
         Examples
         --------
         >>> Votes.from_counts([[2, 0], [0.5, 0.5]]).to_frame()["weight"].tolist()
@@ -156,6 +220,19 @@ class Votes:
     def from_wide(cls, table: Any, *, classes: Any = None) -> "Votes":
         """One column per annotator, one row per item; NaN, None or -1 = no vote. A DataFrame brings the
         names.
+
+        Parameters
+        ----------
+        table : (n, n_annotators) table
+            One row per item and one column per annotator; NaN, None or -1 is no vote. A DataFrame
+            brings the names.
+        classes : (n_classes,) array-like, optional
+            Class names in order; every label must be among them.
+
+        Returns
+        -------
+        Votes
+            One vote per filled cell.
 
         Examples
         --------
@@ -199,7 +276,18 @@ class Votes:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """The votes as a table that :meth:`from_frame` reads back."""
+        """The votes as a table that :meth:`from_frame` reads back.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns item, label, weight, and annotator and created_at where known.
+
+        Examples
+        --------
+        >>> Votes.from_pairs(["a.jpg"], ["cat"]).to_frame().to_numpy().tolist()
+        [['a.jpg', 'cat', 1.0]]
+        """
         columns: dict[str, AnyArray] = {"item": self.items, "label": self.labels, "weight": self.weights}
         if self.annotators is not None:
             columns["annotator"] = self.annotators
@@ -208,7 +296,18 @@ class Votes:
         return pd.DataFrame(columns)
 
     def class_names(self) -> AnyArray:
-        """The classes that the source fixed, else the distinct labels in order."""
+        """The classes that the source fixed, else the distinct labels in order.
+
+        Returns
+        -------
+        (n_classes,) array
+            Distinct names.
+
+        Examples
+        --------
+        >>> Votes.from_pairs([0, 1], ["dog", "cat"]).class_names().tolist()
+        ['cat', 'dog']
+        """
         return self.classes if self.classes is not None else validation.distinct_sorted(self.labels)
 
 
