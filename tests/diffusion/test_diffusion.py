@@ -4,26 +4,17 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
-from softspread import ProbabilisticLabelSpreading, Votes, knn_graph
+from softspread import affinity_graph, epsilon_graph, knn_graph
 from softspread.diffusion.diffusion import Diffusion, scale_accuracy
 from softspread.diffusion.literal import literal_mass
 from softspread.spreading.evidence import soft_labels
 from softspread.spreading.state import SpreadState
 from softspread.votes.table import VoteTable
+from systems import algorithm_1
 
 EVIDENCE = 1e-3  # items with less are dominated by the prior
-
-
-def algorithm_1(graph, rows, columns, n_classes, alpha, scaling):
-    """Dense inverse of the user's S, one profile per vote, exactly as printed."""
-    n = graph.n_items
-    inverse = np.linalg.inv(np.eye(n) - alpha * graph.S.toarray())
-    Y = np.zeros((n, n_classes))
-    for row, column in zip(rows, columns, strict=True):
-        phi = inverse[:, row]
-        Y[:, column] += phi / {"peak": phi.max(), "source": phi[row], "none": 1.0}[scaling]
-    return Y
 
 
 def spread_mass(graph, rows, columns, n_classes, alpha, **settings):
@@ -33,13 +24,23 @@ def spread_mass(graph, rows, columns, n_classes, alpha, **settings):
     return state.mass()
 
 
+MAKERS = {
+    "knn": lambda X, how: knn_graph(X, n_neighbors=6, normalization=how),
+    "epsilon": lambda X, how: epsilon_graph(X, radius=0.8, normalization=how),
+    "affinity": lambda X, how: affinity_graph(np.exp(-cdist(X, X)), normalization=how),
+}
+
+
+@pytest.mark.filterwarnings("ignore::softspread.errors.SoftspreadWarning")  # some are alone within the radius
+@pytest.mark.parametrize("kind", list(MAKERS))
 @pytest.mark.parametrize("normalization", ["symmetric", "random_walk"])
 @pytest.mark.parametrize("scaling", ["peak", "source", "none"])
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 0.9, 0.99, 0.999])
-def test_two_stages_equal_algorithm_1(alpha, scaling, normalization, rng):
+def test_two_stages_equal_algorithm_1(alpha, scaling, normalization, kind, rng):
     """With exact scales, mass equals the paper's loop to rounding; with local ones, to the accuracy asked
     for."""
-    graph = knn_graph(rng.normal(size=(250, 3)), n_neighbors=6, normalization=normalization)
+    graph = MAKERS[kind](rng.normal(size=(250, 3)), normalization)
+    assert (graph.kind, graph.normalization) == (kind, normalization)
     rows, columns = rng.integers(0, 250, 50), rng.integers(0, 3, 50)
     truth = algorithm_1(graph, rows, columns, 3, alpha, scaling)
     exact = spread_mass(graph, rows, columns, 3, alpha, scaling=scaling, solver="dense")
@@ -60,35 +61,6 @@ def test_soft_labels_are_as_close_to_the_literal_algorithm_as_promised(alpha, to
     prior = np.full((1500, 3), 1 / 3)
     difference = np.abs(soft_labels(mass, prior, 1e-4) - soft_labels(truth, prior, 1e-4)).max(axis=1)
     assert difference[truth.sum(axis=1) > EVIDENCE].max() <= allowed
-
-
-@pytest.mark.parametrize("scaling", ["peak", "source", "none"])
-def test_literal_mode_of_the_estimator_is_algorithm_1(scaling, rng):
-    """solver="literal" runs the loop, repeated and weighted votes included."""
-    X = rng.normal(size=(80, 2))
-    rows, columns = np.array([3, 3, 9, 70, 3]), np.array([0, 1, 1, 2, 0])
-    est = ProbabilisticLabelSpreading(solver="literal", scaling=scaling, n_neighbors=5, alpha=0.95)
-    est.fit(X, Votes.from_pairs(rows, columns))
-    truth = algorithm_1(est.graph_, rows, columns, 3, 0.95, scaling)
-    np.testing.assert_allclose(est.predict_freq(), truth, atol=1e-8)
-    assert est.error_bound_.max() < 1e-6
-
-
-def test_literal_mass_weighs_votes(rng):
-    """A vote of weight 2.5 is two and a half votes."""
-    graph = knn_graph(rng.normal(size=(40, 2)), n_neighbors=4)
-    diffusion = Diffusion(graph, 0.9)
-    once = literal_mass(diffusion, VoteTable(np.array([7]), np.array([0]), np.ones(1)), 1)
-    more = literal_mass(diffusion, VoteTable(np.array([7]), np.array([0]), np.array([2.5])), 1)
-    np.testing.assert_allclose(more, 2.5 * once)
-
-
-def test_soft_labels_without_evidence_are_the_prior():
-    """Rows sum to 1 with and without evidence, strength or negative rounding."""
-    mass = np.array([[0.0, 0.0], [3.0, 1.0], [-1e-13, 2.0]])
-    prior = np.array([[0.2, 0.8]] * 3)
-    np.testing.assert_allclose(soft_labels(mass, prior, 0.0), [[0.2, 0.8], [0.75, 0.25], [0.0, 1.0]])
-    np.testing.assert_allclose(soft_labels(mass, prior, 1.0)[1], [3.2 / 5, 1.8 / 5])
 
 
 def test_scale_accuracy_tightens_with_tol_and_loosens_with_alpha():

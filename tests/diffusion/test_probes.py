@@ -5,14 +5,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 from softspread import knn_graph
-from softspread.diffusion import probes
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.probes import PROBES, RandomSigns, squares_and_reach
+from softspread.diffusion.profiles import ProfileRule
 
 
 @pytest.mark.parametrize("normalization", ["symmetric", "random_walk"])
 @pytest.mark.parametrize("alpha", [0.25, 0.9, 0.99])
-def test_random_signs_find_the_sums_of_squares(alpha, normalization, monkeypatch):
+def test_random_signs_find_the_sums_of_squares(alpha, normalization):
     """Means over the voted items agree with the dense inverse within 15 %, also where a profile fills its
     group."""
     rng = np.random.default_rng(4)
@@ -27,8 +27,7 @@ def test_random_signs_find_the_sums_of_squares(alpha, normalization, monkeypatch
     reach = [diffusion.reach_of_votes(int(row), rows) for row in rows[:5]]  # the obvious formula
     expected = [(squares * phi**2).sum() - squares[i] for i, phi in enumerate(reach)]
     assert_allclose(exact[:5], expected, rtol=1e-5)
-    monkeypatch.setattr(probes, "DENSE_ITEMS", 0)
-    found, found_reach = squares_and_reach(*case)
+    found, found_reach = squares_and_reach(*case, rule=ProfileRule(dense_items=0))
     assert_allclose(found.mean(), exact.mean(), rtol=0.15)
     # The mean of 1 / x is larger than 1 / mean of x: by PROBES / (PROBES - 2) if sums of signs were normal.
     assert_allclose(found_reach, exact_reach * PROBES / (PROBES - 2), rtol=0.15)

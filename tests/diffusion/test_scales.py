@@ -7,18 +7,19 @@ from hypothesis import strategies as st
 
 from softspread import SoftspreadWarning, affinity_graph, knn_graph
 from softspread._common.threads import Workers
-from softspread.diffusion import scales as scales_module
 from softspread.diffusion.prepared import prepare
-from softspread.diffusion.scales import ScaleFinder
+from softspread.diffusion.scales import ScaleFinder, ScaleRule
 
 
 def dense_inverse(graph, alpha):
     return np.linalg.inv(np.eye(graph.n_items) - alpha * graph.inner_operator().toarray())
 
 
-def finder_of(graph, alpha, scaling="peak", mode="calibrated", delta=1e-3, solver="cg"):
+def finder_of(graph, alpha, scaling="peak", mode="calibrated", delta=1e-3, solver="cg", **more):
     workers = Workers(2)
-    return ScaleFinder(graph, alpha, scaling, mode, delta, prepare(solver, graph, alpha, workers), workers)
+    return ScaleFinder(
+        graph, alpha, scaling, mode, delta, prepare(solver, graph, alpha, workers), workers, **more
+    )
 
 
 def star(n_leaves, weight=1.0):
@@ -110,11 +111,10 @@ def test_random_walk_peak_is_always_the_seed():
         np.testing.assert_allclose(found, np.diag(M), rtol=2.1e-4)
 
 
-def test_items_too_far_reaching_are_solved_on_the_whole_graph(graph, monkeypatch):
+def test_items_too_far_reaching_are_solved_on_the_whole_graph(graph):
     """With hardly any local memory the answer is the same, and the report counts the whole-graph solves."""
-    monkeypatch.setattr(scales_module, "LOCAL_ROWS", 20)
     rows = np.arange(0, graph.n_items, 50)
-    finder = finder_of(graph, 0.9, delta=1e-3)
+    finder = finder_of(graph, 0.9, delta=1e-3, rule=ScaleRule(local_rows=20))
     found = finder.scales(rows)
     truth = dense_inverse(graph, 0.9).max(axis=0)[rows]
     assert finder.report().global_solves > 0

@@ -100,15 +100,18 @@ def test_prior_counts_as_pseudo_votes(blobs):
 
 
 @pytest.mark.parametrize(
-    "make", [lambda X: knn_graph(X, 6), lambda X: epsilon_graph(X, 1.0)], ids=["knn", "epsilon"]
+    "make",
+    [
+        lambda X, how: knn_graph(X, 6, normalization=how),
+        lambda X, how: epsilon_graph(X, 1.0, normalization=how),
+    ],
+    ids=["knn", "epsilon"],
 )
 @pytest.mark.parametrize("normalization", ["symmetric", "random_walk"])
 def test_new_items_get_the_mass_of_one_more_step(make, normalization, blobs, rng):
     """mass(x) = alpha sum_j s_xj mass_j with the weights of the graph, checked by loops."""
-    graph = make(blobs) if normalization == "symmetric" else None
-    if graph is None:
-        kinds = {"knn": lambda X: knn_graph(X, 6, normalization=normalization)}
-        graph = kinds["knn"](blobs)
+    graph = make(blobs, normalization)
+    assert graph.normalization == normalization
     est = ProbabilisticLabelSpreading(alpha=0.8).fit(graph, Votes.from_pairs([0, 60, 120], [0, 1, 2]))
     new = rng.normal(2, 3, size=(15, 2))
     mass, degrees = est.predict_freq(), graph.degrees

@@ -11,7 +11,6 @@ from scipy.sparse import csr_array
 
 from softspread import affinity_graph, knn_graph
 from softspread._common.threads import Workers
-from softspread.diffusion import profiles
 from softspread.diffusion.diagonal import own_reach
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.literal import literal_mass
@@ -107,22 +106,6 @@ def test_sums_do_not_depend_on_the_number_of_threads():
     ]
     for name in ("squares", "missing", "bias"):
         assert np.array_equal(getattr(results[0], name), getattr(results[1], name))
-
-
-def test_affordable_floor_gets_finer_with_the_budget():
-    """More work allowed never means a coarser push; enough is what misses 1 % of a profile."""
-    _, graph, diffusion, _, _, _ = random_case(1, n=60)
-    rows = np.arange(graph.n_items)
-    floors = [profiles.affordable_floor(diffusion, rows, budget) for budget in (1, 10**4, 10**6, 10**12)]
-    assert floors == sorted(floors, reverse=True)
-    assert floors[0] == profiles.FLOORS[0]
-    M = profiles.dense_inverse(diffusion)
-    missed = []
-    for floor in (floors[-1], profiles.FLOORS[profiles.FLOORS.index(floors[-1]) - 1]):
-        told = np.full((60, 1), 1000.0)  # more than there is, so that the rest tells how much was reached
-        reached = 1000.0 - sums_over(diffusion, table(rows, rows * 0), told, floor=floor).rest
-        missed.append(1 - reached.sum() / (M / M.diagonal()).sum())
-    assert missed[0] < 0.012 < missed[1]
 
 
 @pytest.mark.parametrize("m", [4, 9])

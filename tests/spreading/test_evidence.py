@@ -117,3 +117,11 @@ def test_mass_is_fetched_once_per_answer(rng, method, monkeypatch):
     monkeypatch.setattr(state, "mass", lambda self, *rows: looks.append(1) or mass(self, *rows))
     est.soft_labels(method=method)
     assert len(looks) == 1
+
+
+def test_soft_labels_without_evidence_are_the_prior():
+    """Rows sum to 1 with and without evidence, strength or negative rounding."""
+    mass = np.array([[0.0, 0.0], [3.0, 1.0], [-1e-13, 2.0]])
+    prior = np.array([[0.2, 0.8]] * 3)
+    np.testing.assert_allclose(soft_labels(mass, prior, 0.0), [[0.2, 0.8], [0.75, 0.25], [0.0, 1.0]])
+    np.testing.assert_allclose(soft_labels(mass, prior, 1.0)[1], [3.2 / 5, 1.8 / 5])

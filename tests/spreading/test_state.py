@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from softspread import ProbabilisticLabelSpreading, Votes, knn_graph
-from softspread.diffusion import running as running_module
 from softspread.diffusion.diffusion import Diffusion
-from softspread.diffusion.solver import apply_system, entry_bound
-from softspread.spreading import state as live_module
+from softspread.diffusion.running import RULE, UpdateRule
 from softspread.spreading.state import SpreadState
 from softspread.votes.table import VoteTable
 
@@ -20,28 +18,27 @@ def graph():
     return knn_graph(np.concatenate([rng.normal(c, 1, size=(ITEMS // 2, 3)) for c in (0, 3)]), n_neighbors=8)
 
 
-@pytest.fixture
-def small_budget(monkeypatch):
-    """So little work per vote that immediate answers are visibly approximate."""
-    monkeypatch.setattr(live_module, "EDGES_PER_VOTE", 300)
+HURRIED = UpdateRule(edges_per_vote=300)  # so little work that immediate answers are visibly approximate
 
 
 def random_votes(rng, m, n_classes=3):
     return rng.integers(0, ITEMS, m), rng.integers(0, n_classes, m)
 
 
-def fit(graph, rows, columns, **settings):
-    return ProbabilisticLabelSpreading(**{"alpha": 0.9, **settings}).fit(
+def fit(graph, rows, columns, rule=RULE, **settings):
+    est = ProbabilisticLabelSpreading(**{"alpha": 0.9, **settings}).fit(
         graph, Votes.from_pairs(rows, columns, classes=[0, 1, 2])
     )
+    est._state.running.rule = rule
+    return est
 
 
 @pytest.mark.parametrize("alpha", [0.5, 0.9, 0.99])
-def test_updates_in_any_order_then_refine_equal_a_fresh_fit(graph, alpha, small_budget, rng):
+def test_updates_in_any_order_then_refine_equal_a_fresh_fit(graph, alpha, rng):
     """Online = batch: to the solver's tolerance, with the very same scales."""
     rows, columns = random_votes(rng, 40)
-    batch = fit(graph, rows, columns, alpha=alpha)
-    online = fit(graph, rows[:10], columns[:10], alpha=alpha)
+    batch = fit(graph, rows, columns, alpha=alpha, rule=HURRIED)
+    online = fit(graph, rows[:10], columns[:10], alpha=alpha, rule=HURRIED)
     for j in rng.permutation(np.arange(10, 40)):
         online.update([rows[j]], [columns[j]])
     assert not np.allclose(online.predict_freq(), batch.predict_freq(), atol=1e-7)
@@ -55,11 +52,11 @@ def test_updates_in_any_order_then_refine_equal_a_fresh_fit(graph, alpha, small_
 
 @pytest.mark.parametrize("normalization", ["symmetric", "random_walk"])
 @pytest.mark.parametrize("alpha", [0.5, 0.9, 0.99])
-def test_immediate_answer_is_within_its_bound(alpha, normalization, small_budget, rng):
+def test_immediate_answer_is_within_its_bound(alpha, normalization, rng):
     """At any moment no entry of the mass is further from the exact solution than error_bound_ says."""
     X = rng.normal(size=(1200, 2))
     graph = knn_graph(X, n_neighbors=6, normalization=normalization)
-    est = fit(graph, [0], [0], alpha=alpha)
+    est = fit(graph, [0], [0], alpha=alpha, rule=HURRIED)
     for row, column in zip(rng.integers(0, 1200, 12), rng.integers(0, 3, 12), strict=True):
         est.update([row], [column])
         bound, now = est.error_bound_, est.predict_freq()
@@ -68,10 +65,10 @@ def test_immediate_answer_is_within_its_bound(alpha, normalization, small_budget
     assert est.error_bound_.max() > 0
 
 
-def test_update_then_undo_restores(graph, small_budget, rng):
+def test_update_then_undo_restores(graph, rng):
     """After refinement nothing of the undone votes is left, in any order of undoing."""
     rows, columns = random_votes(rng, 30)
-    est = fit(graph, rows, columns)
+    est = fit(graph, rows, columns, rule=HURRIED)
     before = est.predict_freq()
     extra_rows, extra_columns = random_votes(rng, 8)
     est.update(extra_rows, extra_columns)
@@ -82,10 +79,10 @@ def test_update_then_undo_restores(graph, small_budget, rng):
     np.testing.assert_allclose(est.predict_freq(), before, atol=5e-6)
 
 
-def test_stale_marks_what_a_refinement_changes(graph, small_budget, rng):
+def test_stale_marks_what_a_refinement_changes(graph, rng):
     """Items not marked stale move by at most 0.01 when refined; a fresh fit has none stale."""
     rows, columns = random_votes(rng, 30)
-    est = fit(graph, rows[:20], columns[:20])
+    est = fit(graph, rows[:20], columns[:20], rule=HURRIED)
     assert not est.stale_.any()
     for j in range(20, 30):
         est.update([rows[j]], [columns[j]])
@@ -164,10 +161,10 @@ def test_interrupted_update_leaves_votes_classes_and_bounds_as_they_were(graph, 
     np.testing.assert_allclose(est.refine().predict_freq(), before, atol=1e-5)
 
 
-def test_a_smaller_share_of_the_work_shows_in_the_bound(graph, small_budget):
+def test_a_smaller_share_of_the_work_shows_in_the_bound(graph):
     """Less is pushed, the bound still holds, and a refinement gives the same."""
     vote = VoteTable(np.array([7]), np.array([0]), np.ones(1))
-    whole, part = (SpreadState(Diffusion(graph, 0.99), vote, 1) for _ in range(2))
+    whole, part = (SpreadState(Diffusion(graph, 0.99), vote, 1, HURRIED) for _ in range(2))
     whole.add(vote)
     part.add(vote, share=0.1)
     assert part.error_bound().max() > whole.error_bound().max()
@@ -176,55 +173,3 @@ def test_a_smaller_share_of_the_work_shows_in_the_bound(graph, small_budget):
     whole.refine(tol=1e-11)
     np.testing.assert_allclose(part.mass(), whole.mass(), atol=1e-9)
     assert (np.abs(hurried - part.mass()) <= bound[:, None] + 1e-9).all()
-
-
-def test_a_refinement_found_beside_new_votes_is_added_to_them(graph, small_budget, rng):
-    """Linear: what a copy gained is added to a state that has gone on, and its residual and bounds stay
-    true."""
-    diffusion = Diffusion(graph, 0.9)
-    old, new = (VoteTable(*random_votes(rng, 20), np.ones(20)) for _ in range(2))
-    live = SpreadState(diffusion, VoteTable(old.rows, old.columns, old.weights), 3)
-    live.add(old)
-    beside, then = live.copy(), live.copy().arrays()
-    beside.refine()
-    live.votes.append(new)
-    live.add(new)
-    live.shift({name: array - then[name] for name, array in beside.arrays().items()}, refined=False)
-    running = live.running
-    residual = running.entries(live.votes) - apply_system(graph, 0.9, running.Y, diffusion.workers)
-    np.testing.assert_allclose(running.R, residual, atol=1e-12)
-    shifted, bound = live.mass(), live.error_bound()
-    live.refine(tol=1e-11)
-    assert (np.abs(shifted - live.mass()) <= bound[:, None] + 1e-9).all()
-
-
-@pytest.mark.parametrize("piece", [1, 7, ITEMS, 10 * ITEMS])
-def test_the_bound_does_not_depend_on_the_pieces_it_is_found_in(graph, piece, monkeypatch, rng):
-    """The largest residual and the norm over all rows, however they are cut."""
-    state = SpreadState(Diffusion(graph, 0.9), VoteTable(*random_votes(rng, 1), np.ones(1)), 3)
-    R = rng.normal(size=(ITEMS, 3))
-    monkeypatch.setattr(running_module, "CACHED_ROWS", piece)
-    state.restore({"Y": np.zeros((ITEMS, 3)), "R": R}, refined=True)
-    level = (np.abs(R) / state.diffusion.root[:, None]).max()
-    norm = np.linalg.norm(R, axis=0).max()
-    expected = np.minimum(state.diffusion.root * level / 0.1, entry_bound(0.9, norm))
-    np.testing.assert_allclose(state.error_bound()[graph.order], expected, rtol=1e-12)
-
-
-def test_a_refinement_solves_one_column_or_all(graph, small_budget, monkeypatch):
-    """Loops are compiled for each number of columns; an odd number of them must not cost a compilation."""
-    diffusion = Diffusion(graph, 0.99)
-    state = SpreadState(
-        diffusion, VoteTable(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)), 3
-    )
-    widths = []
-    solve = diffusion.inner_solve
-    monkeypatch.setattr(
-        diffusion, "inner_solve", lambda B, *rest: widths.append(B.shape[1]) or solve(B, *rest)
-    )
-    for columns in ([1], [0, 2]):
-        votes = VoteTable(np.arange(len(columns)) + 5, np.array(columns), np.ones(len(columns)))
-        state.votes.append(votes)
-        state.add(votes)
-        state.refine()
-    assert widths == [1, 3]

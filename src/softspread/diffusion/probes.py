@@ -10,7 +10,7 @@ import numpy as np
 
 from softspread._common.types import FloatArray, IntArray
 from softspread.diffusion.diffusion import Diffusion
-from softspread.diffusion.profiles import DENSE_ITEMS, dense_inverse
+from softspread.diffusion.profiles import RULE, ProfileRule, dense_inverse
 
 # columns of random signs: a sum of squares is known to sqrt(2 / 16), its mean over many items far better
 PROBES = 16
@@ -37,6 +37,7 @@ def squares_and_reach(
     own: FloatArray,
     signs: RandomSigns,
     scales: FloatArray | None = None,
+    rule: ProfileRule = RULE,
 ) -> tuple[FloatArray, float]:
     """Sum of w^2 phi^2 over other items' votes at each voted item, (v,), and the mean reach of the items.
 
@@ -53,7 +54,7 @@ def squares_and_reach(
     sources = diffusion.sources(rows, scales=scales)
     factor = diffusion.inner_error_factor()[graph.rank[rows]]
     diagonal = own / (sources * factor)
-    if n <= DENSE_ITEMS:
+    if n <= rule.dense_items:
         M = dense_inverse(diffusion)[rows]
         phi = M[:, rows] * sources * factor[:, None]
         received = (phi * phi) @ squares - squares * own**2

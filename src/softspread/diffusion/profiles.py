@@ -22,13 +22,22 @@ from softspread._kernels.push import PushScratch, VotedItems, push_profiles, pus
 from softspread.diffusion.diffusion import Diffusion
 
 CHUNK = 64  # profiles per task
-DENSE_ITEMS = 2_000  # up to here the dense inverse takes about a second and misses nothing
-DENSE_BLOCK = 256  # voted items per block of the dense path; memory n x block
-FLOORS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)  # finer costs more and misses less
-EDGE_BUDGET = 1_000_000_000  # edges that all pushes together may visit: 6 to 20 s on one core
-ENOUGH_MISSED = 0.01  # of a profile's weight; a finer floor would no longer narrow an interval
-SAMPLE_SEEDS = 16  # items on which the cost of a floor is measured
 SUM_BLOCKS = 8  # blocks of seeds with sums of their own; fixed, so that threads do not change results
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRule:
+    """How far profiles are followed."""
+
+    dense_items: int = 2_000  # up to here the dense inverse takes about a second and misses nothing
+    dense_block: int = 256  # voted items per block of the dense path; memory n x block
+    floors: tuple[float, ...] = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)  # of the push
+    edge_budget: int = 1_000_000_000  # edges that all pushes together may visit: 6 to 20 s on one core
+    enough_missed: float = 0.01  # of a profile's weight; a finer floor would no longer narrow an interval
+    sample: int = 16  # items on which the cost of a floor is measured
+
+
+RULE = ProfileRule()
 
 
 class _Scratch(NamedTuple):
@@ -44,7 +53,7 @@ def _new_scratch(n: int) -> _Scratch:
 
 
 def _system(diffusion: Diffusion) -> tuple[Csr, FloatArray, float]:
-    return diffusion.graph.inner_csr, diffusion.root, diffusion.alpha
+    return diffusion.graph.inner_csr, diffusion.inner_root, diffusion.alpha
 
 
 def _run_pushes(diffusion: Diffusion, work: Callable[[int, _Scratch], None], n_blocks: int) -> None:
@@ -112,7 +121,12 @@ class ProfileSums:
 
 
 def profile_sums(
-    diffusion: Diffusion, rows: IntArray, weights: FloatArray, lipschitz: float, floor: float | None = None
+    diffusion: Diffusion,
+    rows: IntArray,
+    weights: FloatArray,
+    lipschitz: float,
+    floor: float | None = None,
+    rule: ProfileRule = RULE,
 ) -> ProfileSums:
     """Sums over votes of w phi, w^2 phi^2 and w phi min(1, L dist) for every item.
 
@@ -129,25 +143,30 @@ def profile_sums(
     by_place = np.argsort(inner)  # neighbours in memory one after the other
     seeds, sources = inner[by_place], diffusion.sources(rows)[by_place]
     weights = np.ascontiguousarray(weights[by_place])
-    if floor is None and diffusion.n_items <= DENSE_ITEMS:
+    if floor is None and diffusion.n_items <= rule.dense_items:
         floor = 0.0
-        sums = _dense_sums(diffusion, seeds, sources, weights, lipschitz)
+        sums = _dense_sums(diffusion, seeds, sources, weights, lipschitz, rule.dense_block)
     else:
-        floor = affordable_floor(diffusion, rows, EDGE_BUDGET) if floor is None else floor
+        floor = affordable_floor(diffusion, rows, rule) if floor is None else floor
         sums = _pushed_sums(diffusion, seeds, sources, weights, lipschitz, floor)
     mass, squares, bias = (graph.to_user_order(column) for column in sums.T)
     return ProfileSums(mass, squares, bias, floor)
 
 
 def _dense_sums(
-    diffusion: Diffusion, seeds: IntArray, sources: FloatArray, weights: FloatArray, lipschitz: float
+    diffusion: Diffusion,
+    seeds: IntArray,
+    sources: FloatArray,
+    weights: FloatArray,
+    lipschitz: float,
+    block: int,
 ) -> FloatArray:
     graph, M = diffusion.graph, _inner_inverse(diffusion)
     factor = diffusion.inner_error_factor()
     sums = np.zeros((diffusion.n_items, 3))
     X = np.asarray(graph.features, dtype=np.float64)[graph.order] if lipschitz else None
-    for first in range(0, len(seeds), DENSE_BLOCK):
-        part = slice(first, first + DENSE_BLOCK)
+    for first in range(0, len(seeds), block):
+        part = slice(first, first + block)
         phi = M[:, seeds[part]] * sources[part] * factor[:, None]
         sums[:, 0] += phi @ weights[part, 0]
         sums[:, 1] += (phi * phi) @ weights[part, 1]
@@ -156,7 +175,7 @@ def _dense_sums(
     return sums
 
 
-def affordable_floor(diffusion: Diffusion, rows: IntArray, edge_budget: int) -> float:
+def affordable_floor(diffusion: Diffusion, rows: IntArray, rule: ProfileRule = RULE) -> float:
     """The floor at which pushes from these rows miss 1 %, or the finest that visits at most so many edges.
 
     Both are judged by a sample. As S sqrt(d) = sqrt(d), a profile holds sum_i M_iq sqrt(d_i) = sqrt(d_q) / (1
@@ -166,20 +185,20 @@ def affordable_floor(diffusion: Diffusion, rows: IntArray, edge_budget: int) -> 
     seeds = np.sort(graph.rank[rows])
     seeds = seeds[graph.inner_degrees[seeds] > 0]  # an isolated item is done after one step
     if len(seeds) == 0:
-        return FLOORS[-1]
-    places = np.linspace(0, len(seeds) - 1, min(SAMPLE_SEEDS, len(seeds))).astype(np.int64)
+        return rule.floors[-1]
+    places = np.linspace(0, len(seeds) - 1, min(rule.sample, len(seeds))).astype(np.int64)
     sample = seeds[places].astype(np.uint32)
-    scratch, root = _new_scratch(diffusion.n_items), diffusion.root
+    scratch, root = _new_scratch(diffusion.n_items), diffusion.inner_root
     whole = root[sample] / (1 - diffusion.alpha)
-    afford = FLOORS[0]
-    for floor in FLOORS:
+    afford = rule.floors[0]
+    for floor in rule.floors:
         sizes, nodes, values, edges = push_profiles(*_system(diffusion), sample, floor, *scratch)
         seed = np.repeat(np.arange(len(sample)), sizes)
         found = np.bincount(seed, values * root[nodes], len(sample))
-        if edges / len(sample) * len(seeds) > edge_budget:
+        if edges / len(sample) * len(seeds) > rule.edge_budget:
             break
         afford = floor
-        if np.mean(1 - found / whole) <= ENOUGH_MISSED:
+        if np.mean(1 - found / whole) <= rule.enough_missed:
             break
     return afford
 

@@ -27,10 +27,10 @@ class LocalReach:
         """One pair for each row: the items that a vote there reaches, and their shares of its peak."""
         diffusion, graph = self._diffusion, self._diffusion.graph
         seeds = graph.rank[rows].astype(np.uint32)
-        system = graph.inner_csr, diffusion.root, diffusion.alpha
+        system = graph.inner_csr, diffusion.inner_root, diffusion.alpha
         sizes, nodes, values, _ = push_profiles(*system, seeds, self._floor, self._x, self._r, self._scratch)
         if graph.normalization == "random_walk":
-            values = values / diffusion.root[nodes]
+            values = values / diffusion.inner_root[nodes]
         ends = np.cumsum(sizes)[:-1]
         tiny = np.finfo(np.float64).tiny
         return [

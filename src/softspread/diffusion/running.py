@@ -8,6 +8,8 @@
 Votes come and go in the user's rows, and so does what is read; Y and R stay in inner numbering.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from softspread._common.progress import progress_bar
@@ -19,16 +21,27 @@ from softspread.diffusion.push import push_residual
 from softspread.diffusion.solver import MOST_COLUMNS, SolveReport, entry_bound
 from softspread.votes.table import VoteTable
 
-PUSH_FLOOR = 1e-3  # of tol: on small graphs a push goes on until it is as good as a solve
-SOLVE_SHARE = 0.1  # of tol: where evidence is small, soft labels need more digits than the mass as a whole
-CACHED_ROWS = 4_096  # rows of a pass over all items that is done in pieces
+
+@dataclass(frozen=True, slots=True)
+class UpdateRule:
+    """How much work an update gets, and how well it is followed up."""
+
+    edges_per_vote: int = 100_000  # work of the immediate answer: about 2 ms
+    solve_edges: int = 10  # a refining solve costs about this many passes over the edges for each column
+    push_floor: float = 1e-3  # of tol: on small graphs a push goes on until it is as good as a solve
+    solve_share: float = 0.1  # of tol: where evidence is small, soft labels need more digits than all mass
+    stale_share: float = 1e-2  # an immediate soft label that could be off by more is called stale
+    cached_rows: int = 4_096  # rows of a pass over all items that is done in pieces
+
+
+RULE = UpdateRule()
 
 
 class RunningSolution:
     """Y and its residual R for the votes so far, (n, columns) each."""
 
-    def __init__(self, diffusion: Diffusion, n_columns: int) -> None:
-        self.diffusion = diffusion
+    def __init__(self, diffusion: Diffusion, n_columns: int, rule: UpdateRule = RULE) -> None:
+        self.diffusion, self.rule = diffusion, rule
         self.Y = np.zeros((diffusion.n_items, n_columns))
         self.R = np.zeros((diffusion.n_items, n_columns))
         self._level = np.zeros(n_columns)  # |R_u| / root_u is at most this in each column
@@ -80,7 +93,7 @@ class RunningSolution:
         diffusion = self.diffusion
         if self._scratch is None:
             self._scratch = push_scratch(diffusion.n_items)
-        scratch, root, floor = self._scratch, diffusion.root, PUSH_FLOOR * diffusion.tol
+        scratch, root, floor = self._scratch, diffusion.inner_root, self.rule.push_floor * diffusion.tol
         x, r = self.Y[:, column], self.R[:, column]
         level, n_touched, _ = push_residual(
             diffusion.graph,
@@ -109,7 +122,7 @@ class RunningSolution:
             self.R = B - diffusion.inner_apply(self.Y)
         else:
             with progress_bar("spreading", None, diffusion.verbose) as advance:
-                solution = diffusion.inner_solve(B, SOLVE_SHARE * diffusion.tol, advance)
+                solution = diffusion.inner_solve(B, self.rule.solve_share * diffusion.tol, advance)
             self.Y, self.R, self.report = solution.X, solution.R, solution.report
         self._measure()
 
@@ -118,7 +131,7 @@ class RunningSolution:
         if self.refined and tol is None:
             return
         diffusion = self.diffusion
-        wanted = SOLVE_SHARE * (diffusion.tol if tol is None else min(tol, diffusion.tol))
+        wanted = self.rule.solve_share * (diffusion.tol if tol is None else min(tol, diffusion.tol))
         # From the votes, not from the running residual: rounding of a thousand pushes is forgotten here.
         B = self.entries(votes)
         self.R = B - diffusion.inner_apply(self.Y)
@@ -153,14 +166,15 @@ class RunningSolution:
         self._level, self._norm2 = np.zeros(self.n_columns), np.zeros(self.n_columns)
         for part in self._parts():
             R = self.R[part]
-            level = (np.abs(R) / self.diffusion.root[part, None]).max(axis=0)
+            level = (np.abs(R) / self.diffusion.inner_root[part, None]).max(axis=0)
             np.maximum(self._level, level, out=self._level)
             self._norm2 += np.einsum("ij,ij->j", R, R)
         self.refined = refined
 
     def _parts(self) -> list[slice]:
         """Rows in pieces that stay in the processor's cache."""
-        return [slice(first, first + CACHED_ROWS) for first in range(0, len(self.Y), CACHED_ROWS)]
+        size = self.rule.cached_rows
+        return [slice(first, first + size) for first in range(0, len(self.Y), size)]
 
     # ------------------------------------------------------------------------------------ read by user's rows
     def mass(self, rows: IntArray | None = None) -> FloatArray:
@@ -183,7 +197,7 @@ class RunningSolution:
         level = self._level.sum() if of_sum else self._level.max(initial=0.0)
         norm = norms.sum() if of_sum else norms.max(initial=0.0)
         inner = slice(None) if rows is None else diffusion.graph.rank[rows]
-        by_level = diffusion.root[inner] * float(level) / (1 - diffusion.alpha)
+        by_level = diffusion.inner_root[inner] * float(level) / (1 - diffusion.alpha)
         bound = np.minimum(by_level, entry_bound(diffusion.alpha, float(norm)))
         bound *= diffusion.inner_error_factor()[inner]
         return diffusion.graph.to_user_order(bound) if rows is None else bound

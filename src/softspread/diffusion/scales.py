@@ -28,20 +28,21 @@ from softspread.graph.graph import Graph
 
 SCALINGS = ("peak", "source", "none")
 SCALE_MODES = ("calibrated", "certified")
-CALIBRATION_ITEMS = 32
-CALIBRATION_FACTOR = (
-    1e-2  # how much tighter the sample is solved: what it leaves open is a hundredth of what is fitted
-)
-DENSE_COLUMNS = 256  # columns of a dense solve at once
-CHUNK = 128  # seeds per task: long enough to hide the hand-over, short enough to balance
-LOCAL_ROWS = 20_000  # a local set larger than this is no longer local
-LOCAL_SHARE = (
-    0.2  # of all items: where local sets are larger than this, 16 whole-graph solves at once are cheaper
-)
-GLOBAL_DELTA = (
-    0.1  # of delta: whole-graph solves have no fitted remainder, and a digit more costs only some steps
-)
-SMALLEST_DELTA = 1e-9  # below, rounding in the local solves is no longer negligible
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleRule:
+    """How scales are found."""
+
+    sample: int = 32  # items on which the remainder of the certificate is fitted
+    sample_factor: float = 1e-2  # how much tighter the sample is solved: it leaves a hundredth open
+    local_rows: int = 20_000  # a local set larger than this is no longer local
+    local_share: float = 0.2  # of all items: beyond, 16 solves over the whole graph at once are cheaper
+    # of delta: solves over the whole graph have no fitted remainder, and a digit more costs only some steps
+    whole_factor: float = 0.1
+    smallest_delta: float = 1e-9  # below, rounding in the local solves is no longer negligible
+    dense_columns: int = 256  # columns of a dense solve at once
+    chunk: int = 128  # seeds per task: long enough to hide the hand-over, short enough to balance
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +80,10 @@ class ScaleFinder:
         delta: float,
         solver: Solver,
         workers: Workers,
+        rule: ScaleRule = ScaleRule(),
     ) -> None:
-        self.graph, self.alpha, self.scaling, self.mode = graph, alpha, scaling, mode
-        self.delta = max(delta, SMALLEST_DELTA)
+        self.graph, self.alpha, self.scaling, self.mode, self.rule = graph, alpha, scaling, mode, rule
+        self.delta = max(delta, rule.smallest_delta)
         self._solver, self._workers = solver, workers
         # In the random-walk form M_iq / M_qq <= alpha < 1: the seed is always the peak.
         self._want_peak = scaling == "peak" and graph.normalization == "symmetric"
@@ -175,7 +177,7 @@ class ScaleFinder:
         """A fixed sample of items with neighbours, and their local solves."""
         if self._known.sample is None:
             tied = np.flatnonzero(self.graph.inner_degrees > 0)
-            rows = tied[np.linspace(0, len(tied) - 1, min(len(tied), CALIBRATION_ITEMS)).astype(np.int64)]
+            rows = tied[np.linspace(0, len(tied) - 1, min(len(tied), self.rule.sample)).astype(np.int64)]
             self._known.sample = rows, self._local_solves(rows, self.delta)
         return self._known.sample
 
@@ -188,7 +190,7 @@ class ScaleFinder:
 
     def _is_local(self) -> bool:
         """Whether profiles stay in a small part of the graph."""
-        return self.rows_per_scale() <= LOCAL_SHARE * self.graph.n_items
+        return self.rows_per_scale() <= self.rule.local_share * self.graph.n_items
 
     def _calibrate(self) -> tuple[float, float]:
         """The multiple k in r.M r = k |r|^2, median over a fixed sample, and the largest error it leaves
@@ -196,7 +198,7 @@ class ScaleFinder:
         """
         if self._known.remainder is None:
             sample, loose = self._solved_sample()
-            tight = self._local_solves(sample, self.delta * CALIBRATION_FACTOR)
+            tight = self._local_solves(sample, self.delta * self.rule.sample_factor)
             truth = tight[:, 0] + tight[:, 1] / (1 - self.alpha**2)
             good = (loose[:, 4] == 0) & (tight[:, 4] == 0) & (loose[:, 1] > 0)
             multiples = (truth[good] - loose[good, 0]) / loose[good, 1]
@@ -206,28 +208,28 @@ class ScaleFinder:
         return self._known.remainder
 
     def _local_solves(self, rows: IntArray, delta: float, show: bool = False) -> FloatArray:
-        graph = self.graph
+        graph, chunk = self.graph, self.rule.chunk
         seeds = rows.astype(np.uint32)
         out = np.zeros((len(rows), 5))
         goal = ScaleGoal(self.alpha, delta, self._want_peak, self._max_degree)
 
         def work(first: int) -> None:
-            part = slice(first, first + CHUNK)
+            part = slice(first, first + chunk)
             local_scales(
                 graph.inner_csr, graph.inner_degrees, goal, seeds[part], self._local_work(), out[part]
             )
 
-        chunks = range(0, len(rows), CHUNK)
+        chunks = range(0, len(rows), chunk)
         with progress_bar("scales of voted items", len(rows), show) as advance:
             for _ in self._workers.stream(work, chunks):
-                advance(min(CHUNK, len(rows)))
+                advance(min(chunk, len(rows)))
         return out
 
     def _local_work(self) -> LocalWork:
         """Scratch memory of the calling thread."""
         if not hasattr(self._scratch, "work"):
             n = self.graph.n_items
-            rows = min(n, LOCAL_ROWS)
+            rows = min(n, self.rule.local_rows)
             longest = int(np.diff(self.graph.indptr).max(initial=0))
             nodes = min(n, 10 * rows) + longest
             edges = min(self.graph.n_edges, 40 * rows + longest)
@@ -241,7 +243,7 @@ class ScaleFinder:
         """M_qq, scales and the bounds of their errors from solves over the whole graph, several at once."""
         own, scales, errors = np.empty(len(rows)), np.empty(len(rows)), np.empty(len(rows))
         with progress_bar("scales, whole graph", len(rows), show) as advance:
-            size = DENSE_COLUMNS if self.exact else MOST_COLUMNS
+            size = self.rule.dense_columns if self.exact else MOST_COLUMNS
             for first in range(0, len(rows), size):
                 part = slice(first, first + size)
                 own[part], scales[part], errors[part] = self._solve_columns(rows[part])
@@ -255,7 +257,7 @@ class ScaleFinder:
         follows.
         """
         alpha = self.alpha
-        delta = GLOBAL_DELTA * self.delta
+        delta = self.rule.whole_factor * self.delta
         own, bound, other, reach = self._columns_at(rows, float(np.sqrt(0.5 * delta * (1 - alpha * alpha))))
         unclear = np.flatnonzero(other + reach > own - bound)
         if self._want_peak and len(unclear):

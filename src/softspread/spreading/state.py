@@ -11,26 +11,29 @@ import numpy as np
 
 from softspread._common.types import BoolArray, FloatArray, IntArray
 from softspread.diffusion.diffusion import Diffusion
-from softspread.diffusion.running import RunningSolution
+from softspread.diffusion.running import RULE, RunningSolution, UpdateRule
 from softspread.diffusion.solver import SolveReport
 from softspread.votes.table import VoteTable
-
-EDGES_PER_VOTE = 100_000  # work of the immediate answer: about 2 ms
-SOLVE_EDGES_PER_COLUMN = 10  # a refining solve costs about this many passes over the edges for each column
-STALE_SHARE = 1e-2  # an immediate soft label that could be off by more is called stale
 
 
 class SpreadState:
     """The mass of votes on one :class:`Diffusion`."""
 
-    def __init__(self, diffusion: Diffusion, votes: VoteTable, n_classes: int) -> None:
+    def __init__(
+        self, diffusion: Diffusion, votes: VoteTable, n_classes: int, rule: UpdateRule = RULE
+    ) -> None:
         self.votes = votes  # all votes so far; whoever owns the table appends to it
-        self.running = RunningSolution(diffusion, n_classes)
+        self.running = RunningSolution(diffusion, n_classes, rule)
 
     @property
     def diffusion(self) -> Diffusion:
         """The graph and alpha."""
         return self.running.diffusion
+
+    @property
+    def rule(self) -> UpdateRule:
+        """How much work an update gets."""
+        return self.running.rule
 
     @property
     def refined(self) -> bool:
@@ -64,7 +67,7 @@ class SpreadState:
 
     def copy(self) -> "SpreadState":
         """A state of its own with the same votes and mass."""
-        other = SpreadState(self.diffusion, self.votes.take(slice(None)), self.n_classes)
+        other = SpreadState(self.diffusion, self.votes.take(slice(None)), self.n_classes, self.rule)
         arrays = {name: array.copy() for name, array in self.arrays().items()}
         other.restore(arrays, self.refined, self.solve_report)
         return other
@@ -82,11 +85,11 @@ class SpreadState:
         if self._many(len(new)) or self.diffusion.literal:
             self.solve()
         else:
-            self.running.push(new, share * EDGES_PER_VOTE)
+            self.running.push(new, share * self.rule.edges_per_vote)
 
     def _many(self, n_votes: int) -> bool:
-        solve_edges = SOLVE_EDGES_PER_COLUMN * self.diffusion.graph.n_edges * max(1, self.n_classes)
-        return n_votes > 1 and n_votes * EDGES_PER_VOTE > solve_edges
+        solve_edges = self.rule.solve_edges * self.diffusion.graph.n_edges * max(1, self.n_classes)
+        return n_votes > 1 and n_votes * self.rule.edges_per_vote > solve_edges
 
     def solve(self) -> None:
         """Spread all votes from nothing."""
@@ -117,4 +120,4 @@ class SpreadState:
         evidence = self.running.evidence() + prior_strength
         # p_c = Y_c / N changes by ((1 - p_c) dY_c - p_c sum of the other dY) / N: at most the sum of all
         # errors over N
-        return np.asarray(self.running.error_bound(of_sum=True) > STALE_SHARE * evidence)
+        return np.asarray(self.running.error_bound(of_sum=True) > self.rule.stale_share * evidence)
