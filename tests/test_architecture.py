@@ -275,6 +275,18 @@ def test_nothing_is_unpickled(path):
 
 
 @everyfile
+def test_no_text_is_cut_off(path):
+    """A string on a line of its own that is no docstring was meant to go on the line before."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in nodes_of(path):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            lines = body[isinstance(node, documented) :]
+            values = [line.value for line in lines if isinstance(line, ast.Expr)]
+            assert not [v.value for v in values if isinstance(v, ast.Constant) and isinstance(v.value, str)]
+
+
+@everyfile
 def test_every_module_says_what_it_is_for(path):
     """A docstring opens each file."""
     assert ast.get_docstring(ast.parse(path.read_text()))

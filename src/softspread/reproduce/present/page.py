@@ -101,8 +101,10 @@ def _html(shown: Sequence[Shown], found: Sequence[Finding], command: str, skippe
     )
 
 
-NOTE_FINDINGS = "What the paper says in words, checked on every dataset that was run. A statement may fail "
-"on one of them."
+NOTE_FINDINGS = (
+    "What the paper says in words, checked on every dataset that was run. A statement may fail on one of "
+    "them."
+)
 
 
 def _anchored(name: str, markup: str) -> str:
