@@ -58,7 +58,7 @@ def test_unknown_items_and_classes_are_counted_shown_and_refused(tmp_path):
     assert "1 of 7 votes name classes that are not in the list: 'emu' (allowed: 'cat', 'dog')" in message
     assert "--skip-unknown" in message
     matched = match_votes(file, ids, 2, ["cat", "dog"], skip_unknown=True)
-    assert (len(matched.votes), matched.n_read, matched.n_skipped, len(matched.unknown)) == (1, 7, 6, 2)
+    assert (len(matched.votes), len(matched.file), matched.n_skipped, len(matched.unknown)) == (1, 7, 6, 2)
     with pytest.raises(InputError, match="no vote is left"):
         match_votes(votes_of(tmp_path, ["q"]), ids, 2, skip_unknown=True)
 

@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from softspread._common import validation
 from softspread._common.archive import pack_names, read_archive, unpack_names, write_archive
-from softspread._common.digests import hash_file, hash_values
 from softspread._common.types import AnyArray, IntArray
 from softspread._common.versions import version_of
 from softspread.cli.options import FitInputs, GraphOptions, ItemOptions, VoteOptions
 from softspread.cli.runner import Run
 from softspread.errors import InputError
 from softspread.estimators.spreading import ProbabilisticLabelSpreading
+from softspread.estimators.storage import load, save
 from softspread.graph.builders import knn_graph
 from softspread.graph.graph import Graph
 from softspread.io.embeddings import Embeddings, read_embeddings
@@ -29,7 +28,6 @@ from softspread.io.ids import rows_of_ids
 from softspread.io.matching import MatchedVotes, match_votes, read_classes
 from softspread.io.soft_labels import read_soft_labels
 from softspread.io.tables import objects, shown
-from softspread.io.vote_file import VoteFile
 from softspread.io.votes import read_votes
 
 CACHE_VERSION = 1  # raise when the same inputs and options no longer give the same entry
@@ -44,8 +42,7 @@ class Items:
     X: AnyArray | Graph
     item_ids: AnyArray | None
     source: str
-    key: str  # of the embeddings' content and of how they are read; "" without a workspace
-    graph_key: str | None = None  # None where the number of neighbours is still open
+    made_from: tuple[Any, ...]  # the files and settings that they depend on
 
     @property
     def n_items(self) -> int:
@@ -80,32 +77,26 @@ class Fit:
     est: ProbabilisticLabelSpreading
     items: Items
     votes: MatchedVotes
-    vote_file: VoteFile
 
 
 # ---------------------------------------------------------------------------------------------- items, graph
 def load_items(run: Run, options: ItemOptions) -> Items:
     """The items as vectors."""
+    path, ids = options.file(), options.ids
+    made_from = (CACHE_VERSION, path, options.id_column, options.vector_column, ids)
 
     def read() -> Embeddings:
         return read_embeddings(
-            path, id_column=options.id_column, vector_column=options.vector_column, ids=options.ids
+            path, id_column=options.id_column, vector_column=options.vector_column, ids=ids
         )
 
-    path, ids = options.file(), options.ids
     with run.stage("embeddings") as tell:
-        key = ""
-        if run.workspace is not None:
-            ids_key = None if ids is None else hash_file(ids)
-            key = hash_values(
-                CACHE_VERSION, hash_file(path), options.id_column, options.vector_column, ids_key
-            )
         if path.suffix.lower() == ".npy" and ids is None:
             found = read()  # nothing to decode
         else:
-            found = run.remember("embeddings", key, _load_embeddings, read, _store_embeddings)
+            found = run.remember("embeddings", made_from, _load_embeddings, read, _store_embeddings)
         tell(f"{len(found.X):,} items in {found.X.shape[1]} dimensions, {found.source}")
-    return Items(found.X, found.item_ids, found.source, key)
+    return Items(found.X, found.item_ids, found.source, made_from)
 
 
 def _store_embeddings(path: Path, found: Embeddings) -> None:
@@ -127,17 +118,29 @@ def build_graph(run: Run, items: Items, options: GraphOptions) -> Items:
     parameters = options.parameters()
     if parameters["n_neighbors"] == "auto":
         return items
-    chosen = (parameters["n_neighbors"], parameters["bandwidth"], parameters["index"])
-    key = hash_values(CACHE_VERSION, items.key, *chosen, run.seed)
-    show = run.shows_bars and items.are_many
+    chosen = (parameters["n_neighbors"], parameters["bandwidth"], parameters["index"], run.seed)
+    made_from = items.made_from + chosen
 
     def build() -> Graph:
+        show = run.shows_bars and items.are_many
         return knn_graph(items.X, **parameters, random_state=run.seed, verbose=show)
 
     with run.stage("graph", own_bars=items.are_many) as tell:
-        graph = run.remember("graph", key, Graph.load, build, lambda path, made: made.save(path))
+        graph = run.remember("graph", made_from, Graph.load, build, lambda path, made: made.save(path))
         tell(describe_graph(graph))
-    return dataclasses.replace(items, X=graph, graph_key=key)
+    return dataclasses.replace(items, X=graph, made_from=made_from)
+
+
+def graph_facts(graph: Graph) -> dict[str, Any]:
+    """What is worth knowing about a graph, ready for JSON."""
+    return {
+        "edges": graph.n_edges // 2,
+        "components": graph.n_components,
+        "isolated": graph.n_isolated,
+        "recall": graph.recall_,
+        "index": graph.index,
+        "sigma2": graph.sigma2,
+    }
 
 
 def describe_graph(graph: Graph) -> str:
@@ -156,7 +159,7 @@ def load_votes(
     item_ids: AnyArray | None,
     n_items: int,
     classes: Sequence[str] | None = None,
-) -> tuple[MatchedVotes, VoteFile]:
+) -> MatchedVotes:
     """Votes on the items; unknown items and classes are refused or, on request, left out.
 
     Parameters
@@ -172,14 +175,14 @@ def load_votes(
         run.warn(f"left out: {trouble}")
     for what, count in file.notes.items():
         run.note(f"left out: {count:,} {what}")
-    return matched, file
+    return matched
 
 
 def make_prior(run: Run, prior: Path, items: Items, votes: MatchedVotes) -> AnyArray:
     """(n, n_classes) predictions of a file, or of a classifier trained on the votes."""
     if prior.name != PRIOR_OF_VOTES:
         return _read_prior(prior, items, votes.classes)
-    from softspread.estimators.priors import classifier_prior
+    from softspread.estimators.priors import classifier_prior  # loads scipy.stats
 
     X = items.X.features if isinstance(items.X, Graph) else items.X
     return classifier_prior(X, votes.found, random_state=run.seed)
@@ -194,14 +197,9 @@ def _read_prior(path: Path, items: Items, classes: AnyArray) -> AnyArray:
     missing = [str(label) for label in classes.tolist() if str(label) not in by_name]
     if missing:
         raise InputError(f"{path} lacks the classes {', '.join(map(repr, missing[:5]))} that the votes name.")
-    names, found = items.names, labels.ids
-    if names.dtype.kind not in "iu" or found.dtype.kind not in "iu":
-        names, found = (
-            np.array([str(name) for name in part.tolist()], dtype=object) for part in (names, found)
-        )
-    rows = validation.lookup(found).get_indexer(validation.lookup(names))
+    rows = rows_of_ids(items.names, labels.ids, len(labels))
     if (rows < 0).any():
-        raise InputError(f"{path} lacks {int((rows < 0).sum()):,} of the {len(names):,} items.")
+        raise InputError(f"{path} lacks {int((rows < 0).sum()):,} of the {len(rows):,} items.")
     return np.asarray(labels.p[rows][:, [by_name[str(label)] for label in classes.tolist()]])
 
 
@@ -210,8 +208,9 @@ def fit(run: Run, inputs: FitInputs) -> Fit:
     """Everything from the files to a fitted estimator."""
     parameters, prior = inputs.parameters(), inputs.fit.prior
     items = load_items(run, inputs.items)
-    votes, file = load_votes(run, inputs.votes, items.item_ids, items.n_items)
+    votes = load_votes(run, inputs.votes, items.item_ids, items.n_items)
     items = build_graph(run, items, inputs.graph)
+    of_votes = prior is not None and prior.name == PRIOR_OF_VOTES
 
     def fit_with(table: AnyArray | None) -> ProbabilisticLabelSpreading:
         show = run.shows_bars and items.are_many
@@ -222,41 +221,21 @@ def fit(run: Run, inputs: FitInputs) -> Fit:
         if prior is None:
             return fit_with(None)
         helped = fit_with(make_prior(run, prior, items, votes))
-        if prior.name != PRIOR_OF_VOTES or parameters["prior_strength"] != "auto":
+        if not of_votes or parameters["prior_strength"] != "auto":
             return helped
         from softspread.estimators.priors import better_of
 
         return better_of(fit_with(None), helped)
 
+    votes_key = (votes.file.path, *dataclasses.astuple(inputs.votes)[1:], votes.classes.tolist())
+    prior_key = PRIOR_OF_VOTES if of_votes else prior
+    chosen = (sorted(parameters.items()), run.seed, version_of("softspread"))
+    made_from = (*items.made_from, *votes_key, prior_key, *chosen)
     with run.stage("spreading", own_bars=items.are_many) as tell:
-        chosen = parameters | {"seed": run.seed}
-        key = "" if run.workspace is None else _fit_key(items, inputs.votes, prior, chosen)
-        est = run.remember("fit", key, _load_fit, make, _store_fit)
+        est = run.remember("fit", made_from, load, make, lambda path, est: save(est, path))
         tell(f"alpha {est.alpha_:g}{' (chosen)' if est.tuning_ is not None else ''}")
     if prior is not None and est.prior is None:
         run.note("the classifier of the votes is left out: held-out votes are predicted better without it")
     if run.workspace is not None and run.reused:
         run.note(f"reused from {run.workspace.folder}: {', '.join(run.reused)}")
-    return Fit(est, items, votes, file)
-
-
-def _fit_key(items: Items, votes: VoteOptions, prior: Path | None, parameters: dict[str, Any]) -> str:
-    prior_key = prior and (PRIOR_OF_VOTES if prior.name == PRIOR_OF_VOTES else hash_file(prior))
-    votes_key = [hash_file(votes.file()), *map(str, dataclasses.astuple(votes)[1:])]
-    content = (items.key, items.graph_key, votes_key, prior_key)
-    return hash_values(CACHE_VERSION, *content, sorted(parameters.items()), version_of("softspread"))
-
-
-def _store_fit(path: Path, est: ProbabilisticLabelSpreading) -> None:
-    from softspread.estimators.storage import save
-
-    save(est, path)
-
-
-def _load_fit(path: Path) -> ProbabilisticLabelSpreading:
-    from softspread.estimators.storage import load
-
-    est = load(path)
-    if not isinstance(est, ProbabilisticLabelSpreading):
-        raise InputError(f"{path} holds another kind of estimator.")
-    return est
+    return Fit(est, items, votes)

@@ -71,7 +71,7 @@ def _inputs(fit: Fit, facts: Mapping[str, Any]) -> dict[str, Any]:
     shown = {
         "Items": f"{facts['n_items']:,}{dimensions}; {fit.items.source}",
         "Ids": "positions in the file" if fit.items.item_ids is None else "from the file",
-        "Votes": f"{votes['used']:,} of {votes['read']:,} in {fit.vote_file.path.name}, format "
+        "Votes": f"{votes['used']:,} of {votes['read']:,} in {fit.votes.file.path.name}, format "
         f"{votes['format']}",
         "Voted items": f"{votes['items_with_votes']:,}",
         "Annotators": "not named" if votes["annotators"] is None else f"{votes['annotators']:,}",

@@ -46,6 +46,7 @@ class Run:
     release_workspace: Callable[[], None] = lambda: None  # for a command that runs on without it
     started: float = field(default_factory=time.monotonic)
     warnings: list[str] = field(default_factory=list)
+    _digests: dict[Path, str] = field(default_factory=dict)
 
     @property
     def seed(self) -> int:
@@ -112,35 +113,49 @@ class Run:
     def remember(
         self,
         kind: str,
-        key: str,
-        load: Callable[[Path], Made],
+        inputs: Sequence[Any],
+        load: Callable[[Path], Any],
         make: Callable[[], Made],
         store: Callable[[Path, Made], object],
     ) -> Made:
         """Load an entry of the workspace, or make and store it; without a workspace just make it.
 
         The warnings that were given when it was made are given again when it is loaded.
+
+        Parameters
+        ----------
+        inputs : all that the entry depends on: plain values, and paths of files whose content counts
         """
         if self.workspace is None:
             return make()
-        given = self.workspace.entry("warnings", f"{kind}-{key}")
+        from softspread._common.atomic import write_text
+        from softspread._common.digests import hash_values
+
+        key = hash_values(*(self._digest(part) if isinstance(part, Path) else part for part in inputs))
+        warnings_file = self.workspace.entry("warnings", f"{kind}-{key}")
 
         def make_and_keep_warnings(_: Path) -> Made:
-            from softspread._common.atomic import write_text
-
             n_before = len(self.warnings)
             made = make()
-            write_text(given, json.dumps(self.warnings[n_before:]))
+            write_text(warnings_file, json.dumps(self.warnings[n_before:]))
             return made
 
         def load_with_warnings(path: Path) -> Made:
-            texts = json.loads(given.read_text(encoding="utf-8"))
-            found = load(path)
+            texts = json.loads(warnings_file.read_text(encoding="utf-8"))
+            found: Made = load(path)
             for text in texts:
                 self.warn(text)
             return found
 
         return self.workspace.cached(kind, key, load_with_warnings, make_and_keep_warnings, store)
+
+    def _digest(self, path: Path) -> str:
+        """The digest of a file's content, computed once per run."""
+        from softspread._common.digests import hash_file
+
+        if path not in self._digests:
+            self._digests[path] = hash_file(path)
+        return self._digests[path]
 
 
 def make_console() -> Any:

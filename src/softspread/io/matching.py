@@ -24,8 +24,8 @@ from softspread.votes.votes import Votes
 class MatchedVotes:
     """Votes on known items for known classes, and the others."""
 
+    file: VoteFile
     found: NamedVotes  # ready for an estimator of these items
-    n_read: int
     n_skipped: int = 0
     unknown: tuple[str, ...] = field(default=())  # one sentence for each kind of trouble
 
@@ -117,7 +117,7 @@ def match_votes(
     weights = np.ones(int(keep.sum())) if file.weights is None else file.weights[keep]
     table, names = VoteTable(rows[keep], columns[keep], weights, annotators), Names(n_items, ids, class_array)
     names.check_retractions(table)
-    return MatchedVotes(NamedVotes(table, names), len(file), int((~keep).sum()), tuple(troubles))
+    return MatchedVotes(file, NamedVotes(table, names), int((~keep).sum()), tuple(troubles))
 
 
 def _labels(file: VoteFile, classes: Sequence[str] | None) -> AnyArray:

@@ -32,40 +32,27 @@ def graph(
     if out is not None:
         check_target(out)
 
-    from softspread.cli.fitting import build_graph, load_items
+    import numpy as np
+
+    from softspread.cli.fitting import build_graph, describe_graph, graph_facts, load_items
 
     made: Any = build_graph(run, load_items(run, item_options), graph_options).X
     if out is not None:
         with run.stage("writing"):
             made.save(out)
-    run.answer(
-        _facts(made) | {"out": out, "reused": run.reused, "seconds": run.seconds},
-        lambda console: _show(console, made, out),
-    )
-
-
-def _facts(graph: Any) -> dict[str, Any]:
-    import numpy as np
-
-    counts = graph.edges_per_item
-    return {
-        "n_items": graph.n_items,
-        "n_neighbors": graph.n_neighbors,
-        "edges": graph.n_edges // 2,
-        "components": graph.n_components,
-        "isolated": graph.n_isolated,
-        "sigma2": graph.sigma2,
-        "recall": graph.recall_,
-        "index": graph.index,
+    counts = np.diff(made.indptr)
+    document = {
+        "n_items": made.n_items,
+        "n_neighbors": made.n_neighbors,
+        **graph_facts(made),
         "edges_per_item": {"least": counts.min(), "median": np.median(counts), "most": counts.max()},
+        "out": out,
+        "reused": run.reused,
+        "seconds": run.seconds,
     }
-
-
-def _show(console: Any, graph: Any, out: Path | None) -> None:
-    from softspread.cli.fitting import describe_graph
-
-    console.print(f"[bold]{graph.n_items:,} items[/]: {describe_graph(graph)}")
-    if graph.n_components > 1:
-        console.print("Votes cannot cross from one component to another: each needs votes of its own.")
+    lines = [f"{made.n_items:,} items: {describe_graph(made)}"]
+    if made.n_components > 1:
+        lines.append("Votes cannot cross from one component to another: each needs votes of its own.")
     if out is not None:
-        console.print(f"Saved: {out}", markup=False, soft_wrap=True)
+        lines.append(f"Saved: {out}")
+    run.answer(document, "\n".join(lines))

@@ -46,7 +46,7 @@ def quality(
         options = dataclasses.replace(inputs.votes, votes=test_votes)
         classes = [str(name) for name in fit.est.classes_.tolist()]
         known = fit.items.item_ids, fit.items.n_items
-        apart = fitting.load_votes(run, options, *known, classes)[0].found
+        apart = fitting.load_votes(run, options, *known, classes).found
         counts = apart.table.counts(fit.items.n_items, len(classes))
     with run.stage("quality"):
         found = fit.est.quality(counts, confidence_level=confidence, random_state=run.seed)

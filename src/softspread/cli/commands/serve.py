@@ -129,7 +129,7 @@ def _run(run: Run, service: "Service", vote_options: VoteOptions) -> None:
 
     path, taken_in = vote_options.votes, 0
     if path is not None:
-        votes = load_votes(run, vote_options, service.items.ids, len(service.items), service.classes)[0].votes
+        votes = load_votes(run, vote_options, service.items.ids, len(service.items), service.classes).votes
     run.release_workspace()  # other commands may use it while the server runs
     service.start()
 

@@ -78,7 +78,6 @@ def spread(
         **facts,
         "evidence": _evidence_facts(labels.evidence),
         "verdicts": verdicts,
-        "annotators_flagged": _flagged(est),
         "out": [str(path) for path in written],
         "report": None if report is None else str(report),
         "reused": run.reused,
@@ -90,22 +89,22 @@ def spread(
 def _facts(fit: "Fit") -> dict[str, Any]:
     """What went in and what was chosen, ready for JSON; the same inputs and versions give the same."""
     from softspread._common.versions import versions
+    from softspread.cli.fitting import graph_facts
 
     est, votes = fit.est, fit.votes.found.table
-    graph, tuning, names = est.graph_, est.tuning_, votes.annotators
+    tuning, names = est.tuning_, votes.annotators
+    rated = None if est._weighting is None else est.annotators_
     return {
         "n_items": fit.items.n_items,
         "classes": est.classes_.tolist(),
         "votes": {
-            "read": fit.votes.n_read,
+            "read": len(fit.votes.file),
             "used": len(votes),
             "skipped": fit.votes.n_skipped,
-            "left_out": dict(fit.vote_file.notes),
+            "left_out": dict(fit.votes.file.notes),
             "items_with_votes": int(est.vote_counts_.any(axis=1).sum()),
-            "annotators": None
-            if names is None
-            else len({name for name in names.tolist() if name is not None}),
-            "format": fit.vote_file.votes_format,
+            "annotators": None if names is None else len({*names.tolist()} - {None}),
+            "format": fit.votes.file.votes_format,
         },
         "parameters": {
             "alpha": est.alpha_,
@@ -118,15 +117,11 @@ def _facts(fit: "Fit") -> dict[str, Any]:
             "tol": est.tol,
             "random_state": est.random_state,
         },
+        "annotators_flagged": []
+        if rated is None
+        else rated.loc[rated["flag"] == FLAGGED, "annotator"].map(str).tolist(),
         "chosen_by": None if tuning is None else tuning.summary(),
-        "graph": {
-            "edges": graph.n_edges // 2,
-            "components": graph.n_components,
-            "isolated": graph.n_isolated,
-            "recall": graph.recall_,
-            "index": graph.index,
-            "sigma2": graph.sigma2,
-        },
+        "graph": graph_facts(est.graph_),
         "versions": versions(*FILE_LIBRARIES),
     }
 
@@ -140,14 +135,6 @@ def _evidence_facts(evidence: Any) -> dict[str, Any]:
         "most": float(evidence.max()),
         "items_with_little": int((evidence < LITTLE_EVIDENCE).sum()),
     }
-
-
-def _flagged(est: Any) -> list[str]:
-    """Annotators whose votes do not follow what others find, where annotators are weighted."""
-    if est._weighting is None:
-        return []
-    table = est.annotators_
-    return [str(name) for name in table.loc[table["flag"] == FLAGGED, "annotator"]]
 
 
 def _show(console: Any, document: dict[str, Any]) -> None:

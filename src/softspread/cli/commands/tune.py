@@ -28,7 +28,7 @@ def tune(
     from softspread.tuning.tune import tune
 
     items = fitting.load_items(run, item_options)
-    votes, _ = fitting.load_votes(run, vote_options, items.item_ids, items.n_items)
+    votes = fitting.load_votes(run, vote_options, items.item_ids, items.n_items)
     items = fitting.build_graph(run, items, graph_options)
     with run.stage("tuning", own_bars=items.are_many) as tell:
         found = tune(
