@@ -20,7 +20,6 @@ from softspread.cli.options import FitInputs, GraphOptions, ItemOptions, VoteOpt
 from softspread.cli.runner import Run
 from softspread.errors import InputError
 from softspread.estimators.spreading import ProbabilisticLabelSpreading
-from softspread.estimators.storage import load, save
 from softspread.graph.builders import knn_graph
 from softspread.graph.graph import Graph
 from softspread.io.embeddings import Embeddings, read_embeddings
@@ -232,10 +231,22 @@ def fit(run: Run, inputs: FitInputs) -> Fit:
     chosen = (sorted(parameters.items()), run.seed, version_of("softspread"))
     made_from = (*items.made_from, *votes_key, prior_key, *chosen)
     with run.stage("spreading", own_bars=items.are_many) as tell:
-        est = run.remember("fit", made_from, load, make, lambda path, est: save(est, path))
+        est = run.remember("fit", made_from, _load_fit, make, _store_fit)
         tell(f"alpha {est.alpha_:g}{' (chosen)' if est.tuning_ is not None else ''}")
     if prior is not None and est.prior is None:
         run.note("the classifier of the votes is left out: held-out votes are predicted better without it")
     if run.workspace is not None and run.reused:
         run.note(f"reused from {run.workspace.folder}: {', '.join(run.reused)}")
     return Fit(est, items, votes)
+
+
+def _store_fit(path: Path, est: ProbabilisticLabelSpreading) -> None:
+    from softspread.estimators.storage import save
+
+    save(est, path)
+
+
+def _load_fit(path: Path) -> Any:
+    from softspread.estimators.storage import load
+
+    return load(path)
