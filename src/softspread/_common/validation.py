@@ -1,7 +1,7 @@
 """What a user hands us -> arrays we trust. The only validation code; every message says what to do."""
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,50 +37,35 @@ def not_too_large(X: AnyArray) -> AnyArray:
     return X
 
 
+def _number(value: Any, is_allowed: Callable[[float], bool], problem: str) -> float:
+    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not is_number or not is_allowed(value):
+        raise InputError(problem)
+    return float(value)
+
+
 def alpha(value: Any) -> float:
     """A spreading intensity in [0, 1)."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float | np.integer | np.floating)
-        or not 0 <= value < 1
-    ):
-        raise InputError(
-            f"alpha must be at least 0 and below 1, got {value!r}; 0 means no spreading, try 0.9."
-        )
-    return float(value)
+    problem = f"alpha must be at least 0 and below 1, got {value!r}; 0 means no spreading, try 0.9."
+    return _number(value, lambda number: 0 <= number < 1, problem)
 
 
 def positive(name: str, value: Any) -> float:
     """A finite number above 0."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float | np.integer | np.floating)
-        or not 0 < value < np.inf
-    ):
-        raise InputError(f"{name} must be a positive number, got {value!r}.")
-    return float(value)
+    problem = f"{name} must be a positive number, got {value!r}."
+    return _number(value, lambda number: 0 < number < np.inf, problem)
 
 
 def not_negative(name: str, value: Any) -> float:
     """A finite number, 0 or above."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float | np.integer | np.floating)
-        or not 0 <= value < np.inf
-    ):
-        raise InputError(f"{name} must be 0 or a positive number, got {value!r}.")
-    return float(value)
+    problem = f"{name} must be 0 or a positive number, got {value!r}."
+    return _number(value, lambda number: 0 <= number < np.inf, problem)
 
 
 def between_0_and_1(name: str, value: Any) -> float:
     """A number strictly between 0 and 1."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float | np.integer | np.floating)
-        or not 0 < value < 1
-    ):
-        raise InputError(f"{name} must lie strictly between 0 and 1, got {value!r}.")
-    return float(value)
+    problem = f"{name} must lie strictly between 0 and 1, got {value!r}."
+    return _number(value, lambda number: 0 < number < 1, problem)
 
 
 def count(name: str, value: Any, smallest: int = 0) -> int:
