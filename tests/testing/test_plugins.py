@@ -144,3 +144,18 @@ def test_a_dataset_says_what_it_is(blobs):
     )
     assert datasets.available("three_blobs")
     assert blobs.n_items == 60
+
+
+def test_a_broken_package_costs_one_line(files, install_plugin):
+    """Only for those who ask for its name, and naming the package."""
+    install_plugin(
+        "raise OSError('no licence')",
+        {"softspread.solvers": {"quantum": "broken_plugin:Solver"}},
+        "broken-plugin",
+    )
+    settings = ("--alpha", "0.8", "--n-neighbors", "5", "-q")
+    assert run("spread", *files, *settings, "-o", "soft.csv").exit_code == 0
+    done = run("spread", *files, *settings, "--solver", "quantum", "-o", "other.csv")
+    assert done.exit_code == 1
+    assert "solver 'quantum' comes from broken-plugin 1.0, which cannot be loaded" in done.stderr
+    assert "Traceback" not in done.stderr
