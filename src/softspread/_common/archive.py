@@ -1,5 +1,4 @@
-"""One file format for everything we save: named arrays and a JSON header in one uncompressed .npz, without
-pickle.
+"""The file format for everything we save: named arrays and a JSON header in one .npz, no pickle.
 
     header {"format": "softspread/graph", "version": 1, ...} + arrays  <->  file
 
@@ -66,8 +65,9 @@ def write_archive(
 
 
 def read_archive(path: str | Path, kind: str, version: int) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """Header and arrays of a file that :func:`write_archive` wrote; anything else is refused with the
-    reason.
+    """Header and arrays of a file that :func:`write_archive` wrote.
+
+    Anything else is refused with the reason.
     """
     target = Path(path)
     if not target.is_file():

@@ -31,8 +31,9 @@ def check_target(path: str | Path) -> Path:
 
 
 def check_folder_target(path: str | Path, mark: str) -> Path:
-    """The same for a folder; an existing one must be empty or hold ``mark``, so that nothing else is
-    replaced.
+    """The same for a folder.
+
+    An existing one must be empty or hold ``mark``, so that nothing else is replaced.
     """
     target = Path(path)
     if target.exists() and not target.is_dir():

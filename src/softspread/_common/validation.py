@@ -86,8 +86,9 @@ def choice(name: str, value: Any, allowed: Sequence[str], otherwise: str = "") -
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """The one place where a seed becomes a generator; generators of numpy's old and new kind are accepted
-    too.
+    """Turn a seed into a generator; the one place where this happens.
+
+    Generators of numpy's old and new kind are accepted too.
     """
     if isinstance(random_state, np.random.Generator):
         return random_state
@@ -127,8 +128,9 @@ def names(values: Any, what: str) -> AnyArray:
 
 
 def labels_or_counts(y: Any) -> AnyArray:
-    """What fit takes as y; a flat list keeps numbers beside text, and pandas' own missing values become
-    None.
+    """What ``fit`` takes as y, as an array.
+
+    A flat list keeps numbers beside text; pandas' missing values become None.
     """
     if isinstance(y, pd.Series) and isinstance(y.dtype, pd.api.extensions.ExtensionDtype):
         return y.astype(object).to_numpy()
@@ -198,8 +200,9 @@ def _plain_objects(array: AnyArray, what: str) -> AnyArray:
 
 
 def _numbers_or_objects(values: Sequence[Any]) -> AnyArray:
-    """An array of numbers, unless that would round one of them: numpy makes floats of whole numbers beyond 64
-    bits.
+    """An array of numbers, unless that would round one of them.
+
+    numpy turns whole numbers beyond 64 bits into floats.
     """
     array = np.asarray(values)
     if array.dtype.kind == "f" and any(

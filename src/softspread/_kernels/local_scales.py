@@ -58,9 +58,7 @@ class ScaleGoal(NamedTuple):
 
 
 def local_work(n: int, rows: int, nodes: int, edges: int) -> LocalWork:
-    """Scratch memory for sets of up to ``rows`` members with ``edges`` entries, meeting up to ``nodes``
-    nodes.
-    """
+    """Scratch memory for sets of ``rows`` members, ``edges`` entries and ``nodes`` nodes at most."""
     residual = np.empty(nodes)
     return LocalWork(
         local_of=np.full(n, -1, dtype=np.int32),
@@ -83,9 +81,7 @@ def local_work(n: int, rows: int, nodes: int, edges: int) -> LocalWork:
 
 @njit(**COMPILED)
 def _size_of(bits):
-    """Number of the size that a residual with these bits has, 0 for the largest, N_CUTS - 1 for all small
-    ones.
-    """
+    """Size class of a residual with these bits: 0 for the largest, N_CUTS - 1 for all small ones."""
     largest = np.int64(1023 + 1) << CUT_STEPS  # residuals are below 2
     size = largest - ((bits & np.int64(0x7FFFFFFFFFFFFFFF)) >> CUT_SHIFT)
     return min(max(size, 0), N_CUTS - 1)
@@ -182,8 +178,9 @@ def _solve_inside(work, n_members, alpha, target):
 
 @njit(**COMPILED)
 def _refresh_outside(work, n_met, n_members, alpha):
-    """Residual outside P from x, and how many nodes have a residual of each size; x.r, |r|**2, nodes
-    outside.
+    """Residual outside P from x, and how many nodes have a residual of each size.
+
+    Returns x.r, |r|**2 and the number of nodes outside.
     """
     residual = work.residual
     for k in range(n_met):

@@ -42,8 +42,9 @@ class VotedItems(NamedTuple):
 
 @njit(**COMPILED)
 def push(S, root, alpha, x, r, floor, edge_budget, n_touched, scratch):
-    """Move residual r into x, largest first in levels, until |r_u| <= floor root_u everywhere or the budget
-    is spent.
+    """Move residual r into x, largest first, in levels.
+
+    Stops when |r_u| <= floor root_u everywhere or the budget is spent.
 
     Keeps (I - alpha S) x + r constant. ``scratch.touched[:n_touched]`` lists the nodes whose residual may be
     above the floor (with a mark of 1) and grows as residual spreads. Returns the level reached (every touched

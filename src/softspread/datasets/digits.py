@@ -54,8 +54,9 @@ def digits(features: str | None = None, random_state: Any = 0) -> Dataset:
 
 
 def reduced(X: AnyArray, technique: str, seed: int = 0) -> FloatArray:
-    """Features of fewer dimensions by a technique and a dimension in one word, such as "pca20"; "pixels"
-    changes none.
+    """Features reduced by technique and dimension in one word, such as "pca20".
+
+    "pixels" leaves them as they are.
 
     Examples
     --------

@@ -15,8 +15,9 @@ HELP = (
 
 
 def load_emnist_digits(folder: Path, features: str | None = None) -> Dataset:
-    """The 240,000 training digits of EMNIST; its files hold the images lying on their side, they are turned
-    upright.
+    """The 240,000 training digits of EMNIST.
+
+    Its files hold the images lying on their side; they are turned upright.
     """
     home = folder / "gzip" if (folder / "gzip").is_dir() else folder
     images, labels = read_pair(

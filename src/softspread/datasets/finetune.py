@@ -1,5 +1,6 @@
-"""Soft labels for images with hard labels, as the paper makes them: fine-tune a classifier, keep what it has
-not seen.
+"""Soft labels for images with hard labels, as the paper makes them, by a fine-tuned classifier.
+
+Each image keeps the prediction of a classifier that has not seen it.
 
     folds 1 .. k:  train on the others  ->  softmax on the fold;  together (n, n_classes), every item out of
     fold
@@ -174,8 +175,9 @@ def _pixels(images: Any, rows: IntArray, side: int) -> AnyArray:
 
 
 def transformers_model(name: str) -> MakeModel:
-    """A function that loads an image classifier with a new last layer; its weights have to be on this
-    machine.
+    """A function that loads an image classifier with a new last layer.
+
+    Its weights have to be on this machine.
     """
     with needs_extra("embed", "models by name need transformers"):
         from transformers import AutoModelForImageClassification
@@ -203,9 +205,7 @@ def import_torch() -> Any:
 
 
 def write_soft_labels(data: Dataset, folder: Path, **options: Any) -> FineTuned:
-    """Simulate the soft labels of a dataset by fine-tuning and keep them as ``soft_labels.npy`` in its
-    folder.
-    """
+    """Simulate a dataset's soft labels by fine-tuning; keep them in its ``soft_labels.npy``."""
     images = data.images if data.images is not None else data.paths
     if images is None or data.labels is None:
         raise InputError(f"{data.name} has no images with hard labels to train on.")

@@ -15,8 +15,9 @@ HELP = (
 
 
 def load_mnist(folder: Path, features: str | None = None) -> Dataset:
-    """70,000 digits, training part first; or only features and ``labels.npy`` where the images are not
-    there.
+    """70,000 digits, training part first.
+
+    Only features and ``labels.npy`` are needed where the images are not there.
     """
     if (folder / "labels.npy").exists():
         labels, images = read_array(folder / "labels.npy").astype(np.int64), None

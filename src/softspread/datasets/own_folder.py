@@ -56,8 +56,9 @@ def load_folder(folder: Path, features: str | None = None) -> Dataset:
 
 
 def load_arrays(folder: Path, features: str | None = None) -> Dataset:
-    """A folder of arrays: ``counts.npy`` (n, n_classes) votes, or ``labels.npy`` (n,), with
-    ``features_<name>.npy``.
+    """A folder of arrays: ``counts.npy`` or ``labels.npy`` with ``features_<name>.npy``.
+
+    Counts are (n, n_classes) votes, labels (n,).
     """
     path = find_file(folder, ("counts.npy", "labels.npy"), "labels", "It needs counts.npy or labels.npy.")
     table = read_array(path)

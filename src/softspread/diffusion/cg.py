@@ -30,8 +30,9 @@ class ConjugateGradients:
         return measure(self.graph, self.alpha, X, B, tol, self.name, iterations, self.workers)
 
     def most_steps(self, tol: float) -> int:
-        """Theory: at most sqrt(condition) / 2 * ln(2 sqrt(condition) / tol) steps; rounding earns a
-        margin.
+        """Most steps that conjugate gradients need.
+
+        In theory sqrt(condition) / 2 * ln(2 sqrt(condition) / tol); rounding earns a margin.
         """
         condition = (1 + self.alpha) / (1 - self.alpha)
         return 20 + int(np.ceil(2 * np.sqrt(condition) * np.log(2 * np.sqrt(condition) / tol)))

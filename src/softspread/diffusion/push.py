@@ -24,8 +24,9 @@ def push_residual(
     edge_budget: int,
     scratch: PushScratch,
 ) -> tuple[float, int, int]:
-    """Push one column from the given nodes; returns the level reached, how many nodes and how many edges it
-    touched.
+    """Push one column from the given nodes.
+
+    Returns the level reached and how many nodes and edges were touched.
 
     x and r change in place; every touched |r_u| / root_u ends at or below the level.
     """

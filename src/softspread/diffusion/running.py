@@ -190,8 +190,9 @@ class RunningSolution:
         return self.diffusion.graph.to_user_order(inner)
 
     def error_bound(self, rows: IntArray | None = None, *, of_sum: bool = False) -> FloatArray:
-        """Proven: no entry of an item's mass, or with ``of_sum`` the sum over all columns, is further than
-        this from the exact solution for the scales in use.
+        """Proven bound on the error of an item's mass, for the scales in use.
+
+        Of every entry, or with ``of_sum`` of the sum over all columns.
         """
         diffusion, norms = self.diffusion, np.sqrt(self._norm2)
         level = self._level.sum() if of_sum else self._level.max(initial=0.0)

@@ -193,8 +193,9 @@ class ScaleFinder:
         return self.rows_per_scale() <= self.rule.local_share * self.graph.n_items
 
     def _calibrate(self) -> tuple[float, float]:
-        """The multiple k in r.M r = k |r|^2, median over a fixed sample, and the largest error it leaves
-        there.
+        """The multiple k in r.M r = k |r|^2, and the largest error it leaves.
+
+        The median over a fixed sample.
         """
         if self._known.remainder is None:
             sample, loose = self._solved_sample()
@@ -253,8 +254,9 @@ class ScaleFinder:
         return own, scales, errors
 
     def _solve_columns(self, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """A loose solve gives M_qq to second order; only where another item may be the peak a tight one
-        follows.
+        """A loose solve gives M_qq to second order.
+
+        A tight one follows only where another item may be the peak.
         """
         alpha = self.alpha
         delta = self.rule.whole_factor * self.delta

@@ -59,8 +59,9 @@ class Solver(Protocol):
     name: str
 
     def solve(self, B: FloatArray, tol: float, advance: Advance = no_progress) -> Solution:
-        """X for B (n, columns) with |residual|_2 <= tol |b|_2 in every column, else
-        :class:`ConvergenceError`.
+        """X for B (n, columns) with |residual|_2 <= tol |b|_2 in every column.
+
+        Raises :class:`ConvergenceError` where that is not reached.
         """
         ...
 

@@ -1,5 +1,6 @@
-"""Features on disk, by content and model, so that a killed run goes on and a second reducer costs no second
-encoding.
+"""Features on disk, by content and model.
+
+A killed run goes on where it stopped, and a second reducer needs no second encoding.
 
     cache/<key of model and preparation>/part-*.npz : digests (m, 16), stamps (m, 16), features (m, d)
 
@@ -62,8 +63,9 @@ class FeatureStore:
         return self.folder is not None
 
     def recall(self, items: Items) -> Iterator[tuple[IntArray, FloatFeatures]]:
-        """Rows whose files are as they were when their features were stored, part by part; call this
-        first.
+        """Rows whose files are unchanged since their features were stored, part by part.
+
+        Call this first.
         """
         if self.folder is None:
             return

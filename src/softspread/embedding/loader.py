@@ -96,8 +96,9 @@ def load_batches(
 def in_order(
     work: Callable[[Batch], Outcome], batches: Iterator[Batch], at_once: int
 ) -> Iterator[tuple[Batch, Outcome]]:
-    """Each batch with what ``work`` makes of it, in order; up to ``at_once`` are worked on at the same
-    time.
+    """Each batch with what ``work`` makes of it, in order.
+
+    Up to ``at_once`` batches are in the works at the same time.
     """
     if at_once == 1:
         for batch in batches:

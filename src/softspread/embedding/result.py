@@ -64,8 +64,9 @@ class Embedding:
         return pd.DataFrame({"item": self.item_ids, "x": list(self.X)})
 
     def save(self, path: str | Path) -> None:
-        """Write ``path`` (Parquet) and, beside it, the fitted reducer; each file appears whole or not at
-        all.
+        """Write ``path`` (Parquet) and, beside it, the fitted reducer.
+
+        Each file appears whole or not at all.
         """
         import pyarrow as pa
 

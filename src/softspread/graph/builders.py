@@ -203,8 +203,9 @@ def kernel_width(found: Neighbors, bandwidth: str | float) -> float:
 
 
 def gaussian_weights(squared: FloatArray, sigma2: float) -> FloatArray:
-    """exp(-d^2 / (2 sigma^2)); with sigma = 0 all items coincide with their neighbours and every weight is
-    1.
+    """exp(-d^2 / (2 sigma^2)).
+
+    With sigma = 0 all items coincide with their neighbours and every weight is 1.
     """
     if sigma2 == 0:
         return np.ones_like(squared)

@@ -101,8 +101,9 @@ def search_brute(
 def search_faiss(
     X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, show: bool
 ) -> Neighbors:
-    """Approximate, by an inverted file; probed cells are tuned on one sample, recall is measured on
-    another.
+    """Approximate search by an inverted file.
+
+    The number of cells to probe is tuned on one sample, recall measured on another.
     """
     import faiss
 
@@ -287,8 +288,9 @@ def _finish(
 
 
 def _judge(X: AnyArray, found: Neighbors, rows: IntArray, workers: Workers) -> Neighbors:
-    """The same with its recall: the share of neighbours, on a sample of rows, that are as near as the true
-    k-th one.
+    """The same neighbours with their recall.
+
+    On a sample of rows: the share that are as near as the true k-th one.
     """
     k = found.indices.shape[1]
     true, squared = _nearest_by_products(X, X[rows], k + 1, workers)

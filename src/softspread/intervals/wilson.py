@@ -53,7 +53,8 @@ def wilson(
 
 
 def snap_ends(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Move ends within 0.005 of 0 or 1 onto them: spread mass is hardly ever 0, many true probabilities
-    are.
+    """Move ends within 0.005 of 0 or 1 onto them.
+
+    Spread mass is hardly ever 0, while many true probabilities are.
     """
     return np.where(lower < SNAP, 0.0, lower), np.where(upper > 1 - SNAP, 1.0, upper)

@@ -121,8 +121,9 @@ class Workspace:
 
 @contextmanager
 def open_workspace(folder: str | Path) -> Iterator[Workspace]:
-    """Create or open a workspace and hold its lock; a second run at the same time is refused with a clear
-    message.
+    """Create or open a workspace and hold its lock.
+
+    A second run at the same time is refused with a clear message.
     """
     place = Path(folder)
     if place.exists() and not place.is_dir():

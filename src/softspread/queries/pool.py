@@ -173,8 +173,9 @@ class FewestVotes:
 
 
 class Repeats:
-    """Now and then a random voted item, whatever its votes said: often until 30 repeats are expected to
-    differ.
+    """Now and then a random voted item, whatever its votes said.
+
+    Often at first, until 30 repeats are expected to differ.
     """
 
     def __init__(self, pool: CandidatePool, ambiguity: FloatArray | None = None) -> None:

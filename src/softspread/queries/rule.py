@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class QueryRule:
-    """How items are chosen. The defaults were found on four datasets, on draws kept apart from the reported
-    ones.
+    """How items are chosen.
+
+    The defaults were found on four datasets, on draws kept apart from the reported ones.
 
     Examples
     --------

@@ -77,8 +77,9 @@ class SpreadState:
         self.running.add_columns(n_new)
 
     def add(self, new: VoteTable, share: float = 1.0) -> None:
-        """Answer at once for votes just appended to the table: push what they change, or solve if they are
-        many.
+        """Answer at once for votes just appended to the table.
+
+        Pushes what they change, or solves if they are many.
 
         With a ``share`` below 1 each push does less; what it leaves is in the bound, and refined later.
         """
@@ -108,9 +109,7 @@ class SpreadState:
         return self.running.mass(rows)
 
     def error_bound(self, rows: IntArray | None = None) -> FloatArray:
-        """Proven: no entry of an item's mass is further than this from the exact solution for the scales in
-        use.
-        """
+        """Proven bound on the error of every entry of an item's mass, for the scales in use."""
         return self.running.error_bound(rows)
 
     def stale(self, prior_strength: float) -> BoolArray:

@@ -14,8 +14,9 @@ TEXTS = ["a cat", "two dogs in the rain", "nothing at all", "a cat"]
 
 
 def check_encoder(encoder: str | EncoderFactory, *, tolerance: float = 1e-4) -> None:
-    """Check that an encoder keeps the promises of
-    :class:`~softspread.embedding.encoders.encoder.Encoder`.
+    """Check that an encoder keeps its promises.
+
+    They are those of :class:`~softspread.embedding.encoders.encoder.Encoder`.
 
     It names itself, says what it takes, has a fingerprint that does not change by itself and facts that JSON
     can hold; features are finite, in single precision, one row per input, and those of one input do not

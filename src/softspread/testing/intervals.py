@@ -16,8 +16,9 @@ SLACK = 1e-9  # rounding that may turn two equal ends around
 
 
 def check_interval_method(method: str | IntervalMethod) -> None:
-    """Check that an interval method keeps the promises of
-    :class:`~softspread.intervals.task.IntervalMethod`.
+    """Check that an interval method keeps its promises.
+
+    They are those of :class:`~softspread.intervals.task.IntervalMethod`.
 
     On fitted items, one of which no vote reaches: ends are ordered and in [0, 1]; a higher level, and
     intervals that must hold together, are at least as wide; the same question has the same answer, also after

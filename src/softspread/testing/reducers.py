@@ -11,8 +11,9 @@ from softspread.testing.claims import require, require_close
 
 
 def check_reducer(reducer: str | type[Reducer], *, dim: int = 3) -> None:
-    """Check that a reducer keeps the promises of
-    :class:`~softspread.embedding.reducers.reducer.Reducer`.
+    """Check that a reducer keeps its promises.
+
+    They are those of :class:`~softspread.embedding.reducers.reducer.Reducer`.
 
     It places fitted and new items as finite numbers in single precision; the same seed gives the same places;
     new items are placed one by one as together; and after saving and loading (``facts`` through JSON,

@@ -127,8 +127,9 @@ class Votes:
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, classes: Any = None) -> "Votes":
-        """One vote per row: columns item (or task), label, optional annotator (or worker), weight,
-        created_at.
+        """Read one vote per row.
+
+        Columns: item (or task), label, and optionally annotator (or worker), weight, created_at.
 
         Parameters
         ----------
@@ -218,8 +219,9 @@ class Votes:
 
     @classmethod
     def from_wide(cls, table: Any, *, classes: Any = None) -> "Votes":
-        """One column per annotator, one row per item; NaN, None or -1 = no vote. A DataFrame brings the
-        names.
+        """Read a table with one column per annotator and one row per item.
+
+        NaN, None or -1 means no vote. A DataFrame brings the names.
 
         Parameters
         ----------

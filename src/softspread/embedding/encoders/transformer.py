@@ -1,5 +1,4 @@
-"""Hugging Face models by torch and transformers: CLIP, ViT, ResNet, DINOv2, sentence encoders and their
-relatives.
+"""Hugging Face models by torch and transformers: CLIP, ViT, ResNet, DINOv2, sentence encoders.
 
     pixels -> model -> projected features (CLIP) | class token | mean over tokens or over the image
     text   -> model -> projected features (CLIP) | mean over tokens, scaled to length 1 where the model says
@@ -113,8 +112,9 @@ class TransformerEncoder:
             self._torch.set_num_threads(before)
 
     def resize(self, image: Pixels, height: int, width: int, resample: int) -> Pixels:
-        """Resize as Pillow does, to within a shade (three in pure noise), in less time where the processor
-        allows.
+        """Resize as Pillow does, faster where the processor allows.
+
+        To within one shade of grey, three in pure noise.
         """
         torch = self._torch
         mode = "bicubic" if resample == BICUBIC else "bilinear"

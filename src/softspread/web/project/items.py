@@ -73,8 +73,9 @@ class ItemSource:
         return None
 
     def picture(self, row: int) -> tuple[bytes, str] | None:
-        """Bytes and media type as a browser shows them, or None where there is nothing or it cannot be
-        read.
+        """Bytes and media type as a browser shows them.
+
+        None where there is nothing or it cannot be read.
         """
         return None
 
