@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from softspread.errors import InputError
-from softspread.io.embeddings import look_at_embeddings, read_embeddings
+from softspread.io.embeddings import Embeddings, look_at_embeddings, read_embeddings
 from softspread.io.ids import read_ids
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -170,3 +170,20 @@ def test_unclear_and_absent_names_are_refused(tmp_path):
     refused(path, "no column 'key'", id_column="key")
     np.save(tmp_path / "e.npy", X)
     refused(tmp_path / "e.npy", "one array without names", id_column="key")
+
+
+@pytest.mark.parametrize(
+    "ids", [None, np.array([3, 1, 2, 0]), np.array(["a", "ü", "c", "007"], dtype=object)]
+)
+def test_saved_embeddings_load_as_they_were(tmp_path, ids):
+    """Vectors, ids in their type, and where they came from."""
+    Embeddings(X, ids, "array 'X'").save(tmp_path / "kept")
+    found = Embeddings.load(tmp_path / "kept")
+    np.testing.assert_array_equal(found.X, X)
+    assert found.X.dtype == X.dtype
+    assert found.source == "array 'X'"
+    if ids is None:
+        assert found.item_ids is None
+    else:
+        assert found.item_ids.tolist() == ids.tolist()
+        assert found.item_ids.dtype == ids.dtype

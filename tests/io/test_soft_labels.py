@@ -11,6 +11,7 @@ import pytest
 from softspread.errors import InputError, StoreError
 from softspread.io.soft_labels import (
     check_output,
+    read_prior,
     read_soft_labels,
     with_evidence,
     write_soft_labels,
@@ -145,3 +146,18 @@ def test_files_that_hold_no_soft_labels_are_refused(tmp_path):
     }.items():
         with pytest.raises(InputError, match=message):
             read_soft_labels(tmp_path / name)
+
+
+def test_a_prior_is_found_by_the_names_of_items_and_classes(tmp_path):
+    """In the order that is asked for; an array is taken as it is; what is missing is refused."""
+    pd.DataFrame({"item": ["7", "a"], "p_dog": [0.25, 1.0], "p_cat": [0.75, 0.0]}).to_csv(
+        tmp_path / "p.csv", index=False
+    )
+    classes = np.array(["cat", "dog"])
+    assert read_prior(tmp_path / "p.csv", np.array(["a", "7"]), classes).tolist() == [[0, 1], [0.75, 0.25]]
+    np.save(tmp_path / "p.npy", np.eye(2))
+    assert read_prior(tmp_path / "p.npy", np.arange(2), classes).tolist() == [[1, 0], [0, 1]]
+    with pytest.raises(InputError, match="lacks 1 of the 2 items"):
+        read_prior(tmp_path / "p.csv", np.array(["a", "b"]), classes)
+    with pytest.raises(InputError, match="lacks the classes 'emu' that the votes name"):
+        read_prior(tmp_path / "p.csv", np.array(["a", "7"]), np.array(["cat", "emu"]))

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from softspread._common.archive import pack_names, read_archive, unpack_names, write_archive
 from softspread._common.types import AnyArray, IntArray
 from softspread._common.versions import version_of
 from softspread.cli.options import FitInputs, GraphOptions, ItemOptions, VoteOptions
@@ -25,7 +24,7 @@ from softspread.graph.graph import Graph
 from softspread.io.embeddings import Embeddings, read_embeddings
 from softspread.io.ids import rows_of_ids
 from softspread.io.matching import MatchedVotes, match_votes, read_classes
-from softspread.io.soft_labels import read_soft_labels
+from softspread.io.soft_labels import read_prior
 from softspread.io.tables import objects, shown
 from softspread.io.votes import read_votes
 
@@ -93,23 +92,9 @@ def load_items(run: Run, options: ItemOptions) -> Items:
         if path.suffix.lower() == ".npy" and ids is None:
             found = read()  # nothing to decode
         else:
-            found = run.remember("embeddings", made_from, _load_embeddings, read, _store_embeddings)
+            found = run.remember("embeddings", made_from, Embeddings.load, read, Embeddings.save)
         tell(f"{len(found.X):,} items in {found.X.shape[1]} dimensions, {found.source}")
     return Items(found.X, found.item_ids, found.source, made_from)
-
-
-def _store_embeddings(path: Path, found: Embeddings) -> None:
-    arrays = {"X": found.X}
-    was_object = found.item_ids is not None and found.item_ids.dtype == object
-    if found.item_ids is not None:
-        arrays["item_ids"] = pack_names(found.item_ids)
-    write_archive(path, "embeddings", CACHE_VERSION, {"source": found.source, "objects": was_object}, arrays)
-
-
-def _load_embeddings(path: Path) -> Embeddings:
-    header, arrays = read_archive(path, "embeddings", CACHE_VERSION)
-    item_ids = unpack_names(arrays["item_ids"], header["objects"]) if "item_ids" in arrays else None
-    return Embeddings(arrays["X"], item_ids, header["source"])
 
 
 def build_graph(run: Run, items: Items, options: GraphOptions) -> Items:
@@ -125,8 +110,8 @@ def build_graph(run: Run, items: Items, options: GraphOptions) -> Items:
         return knn_graph(items.X, **parameters, random_state=run.seed, verbose=show)
 
     with run.stage("graph", own_bars=items.are_many) as tell:
-        graph = run.remember("graph", made_from, Graph.load, build, lambda path, made: made.save(path))
-        tell(describe_graph(graph))
+        graph = run.remember("graph", made_from, Graph.load, build, Graph.save)
+        tell(graph.describe())
     return dataclasses.replace(items, X=graph, made_from=made_from)
 
 
@@ -140,15 +125,6 @@ def graph_facts(graph: Graph) -> dict[str, Any]:
         "index": graph.index,
         "sigma2": graph.sigma2,
     }
-
-
-def describe_graph(graph: Graph) -> str:
-    """The facts of a graph in a few words."""
-    parts = "component" if graph.n_components == 1 else "components"
-    recall = f", recall {graph.recall_:.4f} ({graph.index})" if graph.recall_ < 1 else ""
-    alone = f", {graph.n_isolated:,} isolated items" if graph.n_isolated else ""
-    near = "" if graph.n_neighbors is None else f"{graph.n_neighbors} neighbours, "
-    return f"{near}{graph.n_edges // 2:,} edges, {graph.n_components:,} {parts}{alone}{recall}"
 
 
 # ----------------------------------------------------------------------------------------------- votes, prior
@@ -180,26 +156,11 @@ def load_votes(
 def make_prior(run: Run, prior: Path, items: Items, votes: MatchedVotes) -> AnyArray:
     """(n, n_classes) predictions of a file, or of a classifier trained on the votes."""
     if prior.name != PRIOR_OF_VOTES:
-        return _read_prior(prior, items, votes.classes)
+        return read_prior(prior, items.names, votes.classes)
     from softspread.estimators.priors import classifier_prior  # loads scipy.stats
 
     X = items.X.features if isinstance(items.X, Graph) else items.X
     return classifier_prior(X, votes.found, random_state=run.seed)
-
-
-def _read_prior(path: Path, items: Items, classes: AnyArray) -> AnyArray:
-    """An array in the order of items and classes, or soft labels by name."""
-    if path.suffix.lower() == ".npy":
-        return read_embeddings(path).X
-    labels = read_soft_labels(path, needs_evidence=False)
-    by_name = {str(label): column for column, label in enumerate(labels.classes.tolist())}
-    missing = [str(label) for label in classes.tolist() if str(label) not in by_name]
-    if missing:
-        raise InputError(f"{path} lacks the classes {', '.join(map(repr, missing[:5]))} that the votes name.")
-    rows = rows_of_ids(items.names, labels.ids, len(labels))
-    if (rows < 0).any():
-        raise InputError(f"{path} lacks {int((rows < 0).sum()):,} of the {len(rows):,} items.")
-    return np.asarray(labels.p[rows][:, [by_name[str(label)] for label in classes.tolist()]])
 
 
 # -------------------------------------------------------------------------------------------------------- fit
@@ -231,7 +192,7 @@ def fit(run: Run, inputs: FitInputs) -> Fit:
     chosen = (sorted(parameters.items()), run.seed, version_of("softspread"))
     made_from = (*items.made_from, *votes_key, prior_key, *chosen)
     with run.stage("spreading", own_bars=items.are_many) as tell:
-        est = run.remember("fit", made_from, _load_fit, make, _store_fit)
+        est = run.remember("fit", made_from, _load_fit, make, _save_fit)
         tell(f"alpha {est.alpha_:g}{' (chosen)' if est.tuning_ is not None else ''}")
     if prior is not None and est.prior is None:
         run.note("the classifier of the votes is left out: held-out votes are predicted better without it")
@@ -240,7 +201,7 @@ def fit(run: Run, inputs: FitInputs) -> Fit:
     return Fit(est, items, votes)
 
 
-def _store_fit(path: Path, est: ProbabilisticLabelSpreading) -> None:
+def _save_fit(est: ProbabilisticLabelSpreading, path: Path) -> None:
     from softspread.estimators.storage import save
 
     save(est, path)

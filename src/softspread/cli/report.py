@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from softspread._common.atomic import write_text
-from softspread.cli.fitting import Fit, describe_graph
+from softspread.cli.fitting import Fit
 from softspread.cli.runner import Run
 from softspread.errors import SoftspreadError
 from softspread.report.pictures import Thumbnails
@@ -76,7 +76,7 @@ def _inputs(fit: Fit, facts: Mapping[str, Any]) -> dict[str, Any]:
         "Voted items": f"{votes['items_with_votes']:,}",
         "Annotators": "not named" if votes["annotators"] is None else f"{votes['annotators']:,}",
         "Classes": f"{len(classes)}: {named}",
-        "Graph": describe_graph(fit.est.graph_),
+        "Graph": fit.est.graph_.describe(),
     }
     left = [f"{count:,} {what}" for what, count in votes["left_out"].items()]
     left += [f"{votes['skipped']:,} votes on unknown items or classes"] if votes["skipped"] else []

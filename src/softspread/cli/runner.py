@@ -116,7 +116,7 @@ class Run:
         inputs: Sequence[Any],
         load: Callable[[Path], Any],
         make: Callable[[], Made],
-        store: Callable[[Path, Made], object],
+        store: Callable[[Made, Path], object],
     ) -> Made:
         """Load an entry of the workspace, or make and store it; without a workspace just make it.
 
@@ -147,7 +147,10 @@ class Run:
                 self.warn(text)
             return found
 
-        return self.workspace.cached(kind, key, load_with_warnings, make_and_keep_warnings, store)
+        def put(path: Path, made: Made) -> None:
+            store(made, path)
+
+        return self.workspace.cached(kind, key, load_with_warnings, make_and_keep_warnings, put)
 
     def _digest(self, path: Path) -> str:
         """The digest of a file's content, computed once per run."""

@@ -42,11 +42,11 @@ class Graph:
     (5, 2, 0)
     """
 
-    indptr: IntArray = field(repr=False)  # inner numbering, (n + 1,)
-    indices: IndexArray = field(repr=False)  # (edges,)
-    weights: FloatArray = field(repr=False)  # (edges,)  symmetric S
-    inner_degrees: FloatArray = field(repr=False)  # (n,)  row sums of A, 0 = isolated
-    order: IntArray = field(repr=False)  # (n,)  the user's row of each inner number
+    indptr: IntArray  # inner numbering, (n + 1,)
+    indices: IndexArray  # (edges,)
+    weights: FloatArray  # (edges,)  symmetric S
+    inner_degrees: FloatArray  # (n,)  row sums of A, 0 = isolated
+    order: IntArray  # (n,)  the user's row of each inner number
     kind: str  # "knn", "epsilon" or "affinity"
     normalization: str = "symmetric"
     n_neighbors: int | None = None
@@ -54,10 +54,8 @@ class Graph:
     recall_: float = 1.0  # measured share of true neighbours; 1.0 where the graph is exact
     index: str = "given"
     n_components: int = 0
-    features: AnyArray | None = field(
-        default=None, repr=False
-    )  # (n, d) in the user's order: places new items
-    details: dict[str, Any] = field(default_factory=dict, repr=False)
+    features: AnyArray | None = None  # (n, d) in the user's order: places new items
+    details: dict[str, Any] = field(default_factory=dict)
 
     @property
     def n_items(self) -> int:
@@ -149,6 +147,17 @@ class Graph:
     def edges_per_item(self) -> IntArray:
         """How many other items each item is tied to, in the user's order."""
         return self.to_user_order(np.diff(self.indptr))
+
+    def describe(self) -> str:
+        """The facts in a few words."""
+        near = "" if self.n_neighbors is None else f"{self.n_neighbors} neighbours, "
+        parts = "component" if self.n_components == 1 else "components"
+        alone = f", {self.n_isolated:,} isolated items" if self.n_isolated else ""
+        recall = f", recall {self.recall_:.4f} ({self.index})" if self.recall_ < 1 else ""
+        return f"{near}{self.n_edges // 2:,} edges, {self.n_components:,} {parts}{alone}{recall}"
+
+    def __repr__(self) -> str:
+        return f"Graph({self.n_items:,} items: {self.describe()})"
 
     def digest(self) -> str:
         """Equal for graphs with the same edges, inside and out."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from softspread._common import validation
+from softspread._common.archive import pack_names, read_archive, unpack_names, write_archive
 from softspread._common.columns import ID_NAMES, INDEX_NAMES, VECTOR_NAMES, first_of
 from softspread._common.types import AnyArray
 from softspread.errors import InputError
@@ -20,6 +21,7 @@ from softspread.io.ids import read_ids
 from softspread.io.tables import SHOWN, ParquetColumns, Table, check_source, read_table, shown
 
 EMBEDDING_ENDINGS = (".npy", ".npz", ".parquet")
+FILE_VERSION = 1  # of what :meth:`Embeddings.save` writes
 NAME_THEM = "name the columns by --vector-column (embed: --column), such as 'emb_*'"
 
 
@@ -30,6 +32,22 @@ class Embeddings:
     X: AnyArray  # (n, d) float32 or float64, finite
     item_ids: AnyArray | None  # (n,), None = positions
     source: str  # in words: which arrays or columns were read
+
+    def save(self, path: str | Path) -> None:
+        """Keep them for :meth:`load`, which decodes nothing."""
+        facts = {
+            "source": self.source,
+            "objects": self.item_ids is not None and self.item_ids.dtype == object,
+        }
+        ids = {} if self.item_ids is None else {"item_ids": pack_names(self.item_ids)}
+        write_archive(path, "embeddings", FILE_VERSION, facts, {"X": self.X, **ids})
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Embeddings":
+        """What :meth:`save` wrote."""
+        facts, arrays = read_archive(path, "embeddings", FILE_VERSION)
+        ids = unpack_names(arrays["item_ids"], facts["objects"]) if "item_ids" in arrays else None
+        return cls(arrays["X"], ids, facts["source"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,11 @@ import numpy as np
 
 from softspread._common import validation
 from softspread._common.atomic import check_folder_target, check_target, replaced_file, write_text
-from softspread._common.types import FloatArray
+from softspread._common.types import AnyArray, FloatArray
 from softspread.errors import InputError
+from softspread.io.embeddings import read_embeddings
 from softspread.io.huggingface import DATASET_MARK, read_dataset, write_dataset
+from softspread.io.ids import rows_of_ids
 from softspread.io.label_studio import LabelStudioNames, write_tasks
 from softspread.io.tables import (
     Table,
@@ -31,6 +33,7 @@ from softspread.io.tables import (
     objects,
     read_json,
     read_table,
+    shown,
     single_precision,
     with_metadata,
 )
@@ -225,6 +228,29 @@ def read_soft_labels(path: str | Path, *, needs_evidence: bool = True) -> SoftLa
         _stacked(table, "upper", found) if ranged else None,
         metadata,
     )
+
+
+def read_prior(path: str | Path, ids: AnyArray, classes: AnyArray) -> FloatArray:
+    """Predictions to start from: an array in the order of items and classes, or soft labels found by name.
+
+    Parameters
+    ----------
+    path : .npy of (n, n_classes) numbers, or a file that :func:`read_soft_labels` reads; no evidence needed
+    ids : (n,) ids of the items
+    classes : (n_classes,) class names
+    """
+    if Path(path).suffix.lower() == ".npy":
+        return np.asarray(read_embeddings(path).X)
+    labels = read_soft_labels(path, needs_evidence=False)
+    columns = {str(label): column for column, label in enumerate(labels.classes.tolist())}
+    wanted = [str(label) for label in classes.tolist()]
+    missing = [label for label in wanted if label not in columns]
+    if missing:
+        raise InputError(f"{path} lacks the classes {shown(missing)} that the votes name.")
+    rows = rows_of_ids(ids, labels.ids, len(labels))
+    if (rows < 0).any():
+        raise InputError(f"{path} lacks {int((rows < 0).sum()):,} of the {len(ids):,} items.")
+    return np.asarray(labels.p[rows][:, [columns[label] for label in wanted]])
 
 
 def _stacked(table: Table, prefix: str, classes: Sequence[str]) -> FloatArray:

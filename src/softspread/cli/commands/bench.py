@@ -96,15 +96,13 @@ def make_data(
     """Clusters of points, three for each class, and votes that are mostly right."""
     import numpy as np
 
-    from softspread.votes.votes import Votes
+    from softspread.simulate import draw_votes
 
     centres = 2.0 * rng.normal(size=(CLUSTERS_PER_CLASS * n_classes, dimension))
     cluster = rng.integers(len(centres), size=n_items)
     X = (centres[cluster] + rng.normal(size=(n_items, dimension))).astype(np.float32)
-    items = rng.integers(n_items, size=n_votes)
-    right = rng.random(n_votes) < RIGHT_VOTES
-    labels = np.where(right, cluster[items] % n_classes, rng.integers(n_classes, size=n_votes))
-    return X, Votes.from_pairs(items, labels)
+    p_true = RIGHT_VOTES * np.eye(n_classes)[cluster % n_classes] + (1 - RIGHT_VOTES) / n_classes
+    return X, draw_votes(p_true, n_votes, rng)
 
 
 def _show(console: Any, found: dict[str, Any]) -> None:

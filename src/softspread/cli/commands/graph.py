@@ -34,7 +34,7 @@ def graph(
 
     import numpy as np
 
-    from softspread.cli.fitting import build_graph, describe_graph, graph_facts, load_items
+    from softspread.cli.fitting import build_graph, graph_facts, load_items
 
     made: Any = build_graph(run, load_items(run, item_options), graph_options).X
     if out is not None:
@@ -50,7 +50,7 @@ def graph(
         "reused": run.reused,
         "seconds": run.seconds,
     }
-    lines = [f"{made.n_items:,} items: {describe_graph(made)}"]
+    lines = [f"{made.n_items:,} items: {made.describe()}"]
     if made.n_components > 1:
         lines.append("Votes cannot cross from one component to another: each needs votes of its own.")
     if out is not None:
