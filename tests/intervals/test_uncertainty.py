@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from softspread import InputError, uncertainty_split
 from softspread.intervals.uncertainty import split_uncertainty_of
@@ -24,3 +25,36 @@ def test_soft_labels_with_intervals_are_split_alike_and_others_refused():
     assert split_uncertainty_of(labels).to_frame().equals(split.to_frame())
     with pytest.raises(InputError, match="no intervals"):
         split_uncertainty_of(SoftLabels(labels.ids, labels.classes, P, labels.evidence))
+
+
+def test_entropy_is_0_for_one_class_and_1_for_all_alike():
+    """Aleatoric uncertainty ends at 0 and 1; epistemic is the mean width."""
+    p = np.array([[1.0, 0, 0, 0], [0.25, 0.25, 0.25, 0.25]])
+    split = uncertainty_split(p, np.zeros((2, 4)), np.ones((2, 4)), np.ones(2))
+    assert_allclose(split.aleatoric, [0, 1], atol=1e-12)
+    assert split.epistemic.tolist() == [1, 1]
+    alone = uncertainty_split(np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)), np.ones(1))
+    assert alone.aleatoric.tolist() == [0]
+    assert alone.verdict.tolist() == ["clear"]
+
+
+def test_more_votes_turn_not_enough_into_ambiguous_or_clear():
+    """The same p, narrower intervals: the verdict becomes firm, and the right one."""
+    for share, final in ((0.5, "ambiguous"), (0.95, "clear"), (0.72, "clear"), (0.68, "ambiguous")):
+        p = np.array([[share, 1 - share]])
+        verdicts = [
+            uncertainty_split(p, np.maximum(p - half, 0), np.minimum(p + half, 1), np.ones(1)).verdict[0]
+            for half in (0.6, 0.35, 0.05, 0.0)
+        ]
+        assert verdicts[0] == "not enough votes"
+        assert verdicts[-1] == final
+
+
+def test_no_evidence_is_never_a_verdict_about_the_item():
+    """Without evidence only votes can help, whatever the interval says; the table has one row per item."""
+    split = uncertainty_split(
+        np.array([[0.9, 0.1]]), np.array([[0.9, 0.1]]), np.array([[0.9, 0.1]]), np.zeros(1)
+    )
+    assert split.to_frame()["verdict"].tolist() == ["not enough votes"]
+    with pytest.raises(InputError, match="one shape"):
+        uncertainty_split(np.ones((2, 2)), np.ones((2, 2)), np.ones((2, 3)), np.ones(2))

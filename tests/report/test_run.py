@@ -3,17 +3,12 @@
 import dataclasses
 import json
 import re
-import sys
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from markup import NASTY, Tags
-from softspread.errors import InputError, MissingExtraError
 from softspread.quality.result import Estimate, Quality
-from softspread.report.pictures import SIDE, Thumbnails
-from softspread.report.points import plane_of, sample_rows
 from softspread.report.run import RunContent, run_page
 from softspread.spreading.evidence import SoftLabels
 from softspread.tuning.result import Tuning, TuningPoint
@@ -138,60 +133,19 @@ def test_the_same_seed_gives_the_same_page():
     assert run_page(content()) != run_page(content(seed=1))
 
 
-def test_the_map_keeps_neighbours_together():
-    """Two far groups do not mix: on the plane, nearest dots belong to one group."""
-    rng = np.random.default_rng(0)
-    group = np.repeat([0, 1], 300)
-    X = rng.normal(size=(600, 8)) + 20 * group[:, None]
-    plane = plane_of(X, rng)
-    gaps = np.linalg.norm(plane[:, None] - plane[None], axis=2) + np.diag(np.full(600, np.inf))
-    assert (group[gaps.argmin(axis=1)] == group).mean() > 0.99
-    assert np.isfinite(plane_of(np.ones((50, 3)), rng)).all()
-    assert plane_of(X[:, :1], rng).shape == (600, 2)
-    assert plane_of(X[:5], rng).shape == (5, 2)
-
-
-def test_large_maps_are_sampled():
-    """At most so many rows, each once."""
-    rows = sample_rows(1000, np.random.default_rng(0), 100)
-    assert len(set(rows.tolist())) == 100
-    assert sorted(sample_rows(50, np.random.default_rng(0), 100).tolist()) == list(range(50))
-
-
-def test_thumbnails_are_found_and_small(tmp_path):
-    """With or without the ending; unreadable, absent and outside pictures are none."""
-    image = pytest.importorskip("PIL.Image")
-    (tmp_path / "in").mkdir()
-    image.new("RGB", (600, 300)).save(tmp_path / "in" / "a.png")
-    image.new("RGB", (6, 3)).save(tmp_path / "outside.png")
-    (tmp_path / "in" / "broken.png").write_text("x")
-    pictures = Thumbnails(tmp_path / "in")
-    assert pictures("a") == pictures("a.png")
-    assert pictures("a").startswith("data:image/jpeg;base64,")
-    assert [pictures(name) for name in ("broken", "none", "../outside.png", "", 3)] == [None] * 5
-    import base64
-    import io
-
-    small = image.open(io.BytesIO(base64.b64decode(pictures("a").split(",")[1])))
-    assert max(small.size) == SIDE
-    wide = dataclasses.replace(content().labels, lower=np.zeros((60, 3)))
-    text = run_page(content(thumbnail=lambda row: pictures("a") if row == 0 else None, labels=wide))
-    assert Tags(text).tags.count("img") <= 2
-
-
-def test_thumbnails_need_a_folder_and_pillow(tmp_path, monkeypatch):
-    """Both messages say what to do."""
-    pytest.importorskip("PIL")
-    with pytest.raises(InputError, match="no folder of images"):
-        Thumbnails(tmp_path / "none")
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(MissingExtraError, match=r"softspread\[embed\]"):
-        Thumbnails(tmp_path)
-
-
 def test_data_of_the_map_reads_back():
     """One entry per dot in every packed array."""
     text = run_page(content())
     data = json.loads(re.search(r"id='points'>(.*?)</script>", text)[1])
     assert len(data["names"]) == 60
     assert sorted(data["names"]) == sorted(f"item{row}" for row in range(60))
+
+
+def test_a_thumbnail_stands_beside_each_mention_of_its_item():
+    """An item may be among the most uncertain and among the most ambiguous, so twice at most."""
+    address = "data:image/jpeg;base64,AAAA"
+    wide = dataclasses.replace(content().labels, lower=np.zeros((60, 3)))
+    text = run_page(content(thumbnail=lambda row: address if row == 0 else None, labels=wide))
+    assert Tags(text).tags.count("img") <= 2
+    everywhere = run_page(content(thumbnail=lambda row: address, labels=wide))
+    assert Tags(everywhere).tags.count("img") == everywhere.count("<div class='item'>") > 2

@@ -7,7 +7,6 @@ import pytest
 from softspread.report import escape
 from softspread.reproduce.dcic import miniatures
 from softspread.reproduce.plan import load_plan, plan_names
-from softspread.reproduce.present.findings import check_findings
 from softspread.reproduce.present.page import present, write_page
 from softspread.reproduce.run import Progress, run_plan
 
@@ -77,15 +76,3 @@ def test_every_experiment_runs_and_is_shown(name, tmp_path, monkeypatch):
     for finding in write_page([shown], tmp_path, f"softspread reproduce {name}", progress.skipped):
         assert finding.number
     assert escape(plan.title) in (tmp_path / "report.html").read_text()
-
-
-def test_findings_survive_experiments_without_any_rows():
-    """Everything left out."""
-    frames = {name: run_frame() for name in plan_names()}
-    assert check_findings(frames) == []
-
-
-def run_frame():
-    from softspread.reproduce.run import tidy
-
-    return tidy([])

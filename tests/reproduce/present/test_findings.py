@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from softspread.reproduce.plan import plan_names
 from softspread.reproduce.present import findings
 from softspread.reproduce.present.findings import check_findings
+from softspread.reproduce.run import tidy
 
 
 def rows_of(alphas, **columns):
@@ -118,3 +120,9 @@ def test_nothing_run_nothing_said():
     """No experiment, no statement; every check copes with that."""
     assert check_findings({}) == []
     assert len(findings.CHECKS) > 10
+
+
+def test_findings_survive_experiments_without_any_rows():
+    """Everything left out."""
+    frames = {name: tidy([]) for name in plan_names()}
+    assert check_findings(frames) == []

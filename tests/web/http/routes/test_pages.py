@@ -1,11 +1,8 @@
 """Pages, and the forms before there is a session."""
 
-from fastapi.testclient import TestClient
-
 from softspread.web.http.access import RATE_LIMITS
-from softspread.web.http.app import create_app, first_link
 from softspread.web.project.items import FileItems
-from web.conftest import BASE, PASSWORD, opened_world, running, three_clusters
+from web.conftest import PASSWORD, opened_world, three_clusters
 
 VOTE = {"votes": [{"key": "k", "item": "item-000", "label": "ant"}]}
 
@@ -73,24 +70,6 @@ def test_texts_and_names_are_never_html(tmp_path):
         answer = client.post("/api/v1/sync", json={"wanted": 1})
         assert answer.headers["content-type"] == "application/json"
         assert answer.json()["items"][0]["text"] == NASTY
-
-
-def test_the_first_admin_comes_by_a_link_that_works_once(tmp_path):
-    """Printed at the first start; an older link ends when a new one is made; afterwards none is made."""
-    with running(tmp_path) as service:
-        app = create_app(service, stop_service=False)
-        old = first_link(app)
-        link = first_link(app)
-        client = TestClient(app, base_url=BASE)
-        assert client.get(old).status_code == 410
-        csrf = client.get(link).text.split('name="csrf" value="')[1].split('"')[0]
-        form = {"name": "ada", "password": PASSWORD, "again": PASSWORD, "csrf": csrf}
-        assert client.post(link, data={**form, "again": "different one"}).status_code == 422
-        answer = client.post(link, data=form)
-        assert answer.status_code == 200
-        assert answer.url.path == "/dashboard"
-        assert client.get(link).status_code == 410
-        assert first_link(app) is None
 
 
 def test_an_invitation_that_ran_out_opens_nothing(tmp_path):

@@ -1,18 +1,11 @@
 """Results over the API: soft labels, explanations, queries, the dashboard and exports."""
 
-import io
-import json
 import time
 
-import numpy as np
-import pandas as pd
 import pytest
 
-from softspread import ProbabilisticLabelSpreading
-from softspread.io.soft_labels import read_soft_labels
-from softspread.io.votes import read_votes
 from softspread.queries.registry import STRATEGIES
-from web.conftest import CLASSES, N_ITEMS, cast, wait_until_applied
+from web.conftest import N_ITEMS, cast, wait_until_applied
 
 
 def test_soft_labels_come_with_intervals(world):
@@ -60,44 +53,6 @@ def test_queries_take_every_strategy(world):
         answer = program.get(f"/api/v1/queries?count=3&strategy={name}")
         assert answer.status_code == 400
         assert words in answer.json()["detail"]
-
-
-@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl"])
-def test_soft_labels_are_exported_as_the_command_line_writes_them(voted_world, tmp_path, ending):
-    """Its own reader takes the file; the soft labels are those of an estimator."""
-    answer = voted_world.program("ada").get(f"/api/v1/export/soft_labels.{ending}")
-    assert answer.headers["content-disposition"] == f'attachment; filename="soft_labels.{ending}"'
-    path = tmp_path / f"soft_labels.{ending}"
-    path.write_bytes(answer.content)
-    found = read_soft_labels(path)
-    assert [str(item) for item in found.ids[:2]] == ["item-000", "item-001"]
-    np.testing.assert_allclose(found.p.sum(axis=1), 1, atol=1e-5)
-    counts = voted_world.service.history.standing_votes()[0].counts(N_ITEMS, len(CLASSES))
-    est = ProbabilisticLabelSpreading(alpha=voted_world.service.settings.alpha).fit(
-        voted_world.service.graph, counts
-    )
-    np.testing.assert_allclose(found.p, est.predict_proba(), atol=1e-6)
-
-
-def test_label_studio_takes_the_json_export(voted_world):
-    """A list of tasks with predictions."""
-    tasks = voted_world.program("ada").get("/api/v1/export/soft_labels.json").json()
-    assert len(tasks) == N_ITEMS
-    assert tasks[0]["predictions"]
-
-
-def test_votes_are_exported_without_those_taken_back(voted_world, tmp_path):
-    """The table can be spread again; the log has every line."""
-    ada = voted_world.program("ada")
-    path = tmp_path / "votes.csv"
-    path.write_bytes(ada.get("/api/v1/export/votes.csv").content)
-    votes = read_votes(path)
-    assert len(votes) == 20
-    assert set(votes.annotators) == {"ben", "eva"}
-    log = pd.read_parquet(io.BytesIO(ada.get("/api/v1/export/log.parquet").content))
-    assert log["kind"].value_counts().to_dict() == {"vote": 21, "undo": 1}
-    lines = ada.get("/api/v1/export/log.jsonl").text.splitlines()
-    assert json.loads(lines[-1])["undoes"] == 6
 
 
 def test_the_dashboard_knows_what_was_voted(voted_world):
