@@ -233,7 +233,7 @@ def rivals(folder: Path, alpha: float, most_votes: int, time_limit: float) -> Re
         return result | {"skipped": "pyamg is not installed"}
     begin = time.perf_counter()
     # sqrt(d) is the slowest direction of I - alpha S: telling the hierarchy is to its advantage.
-    hierarchy = pyamg.smoothed_aggregation_solver(A, B=graph.root_degrees()[:, None], symmetry="symmetric")
+    hierarchy = pyamg.smoothed_aggregation_solver(A, B=graph.inner_root[:, None], symmetry="symmetric")
     preconditioner = hierarchy.aspreconditioner(cycle="V")
     setup = time.perf_counter() - begin
 

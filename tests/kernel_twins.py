@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from softspread._kernels.csr import Csr
+from softspread._kernels.system import System
 
 SHAPES = ["one item", "one isolated among others", "all isolated", "pair", "random", "star"]
 
 
-def random_system(shape, seed=0):
-    """A symmetric operator by rows, its degrees and sqrt(d) with 1 for isolated items."""
+def random_system(shape, alpha=0.9, seed=0):
+    """A system by rows, and the degrees of its items."""
     rng = np.random.default_rng(seed)
     n = {"one item": 1, "all isolated": 4, "pair": 2, "random": 25, "star": 9}.get(shape, 12)
     A = np.zeros((n, n))
@@ -26,14 +26,14 @@ def random_system(shape, seed=0):
     S = A / root[:, None] / root
     rows, columns = np.nonzero(S)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))]).astype(np.int64)
-    return Csr(indptr, columns.astype(np.uint32), S[rows, columns]), degrees, root
+    return System(indptr, columns.astype(np.uint32), S[rows, columns], root, alpha), degrees
 
 
-def dense(S):
-    """The operator as a table."""
-    n = len(S.indptr) - 1
-    out = np.zeros((n, n))
-    out[np.repeat(np.arange(n), np.diff(S.indptr)), S.indices] = S.weights
+def dense(system):
+    """I - alpha S as a table."""
+    n = len(system.root)
+    out = np.eye(n)
+    out[np.repeat(np.arange(n), np.diff(system.indptr)), system.indices] -= system.alpha * system.weights
     return out
 
 

@@ -30,9 +30,9 @@ def memory(n):
     return work
 
 
-def begun(S, seed):
+def begun(system, seed):
     """A seed met but not yet in P, as at the start of a solve."""
-    work = memory(len(S.indptr) - 1)
+    work = memory(len(system.root))
     work.local_of[seed] = 0
     work.node[0] = seed
     work.residual[0] = 1.0
@@ -40,11 +40,11 @@ def begun(S, seed):
     return work
 
 
-def grown(S, seed, rounds=2):
+def grown(system, seed, rounds=2):
     """A set P after some rounds of growing and solving, with the numbers that go with it."""
-    work, n_met, n_members, n_edges = begun(S, seed), 1, 0, 0
+    work, n_met, n_members, n_edges = begun(system, seed), 1, 0, 0
     for _ in range(rounds):
-        n_met, n_members, n_edges, _ = _add_members(S, work, N_CUTS - 1, n_met, n_members, n_edges)
+        n_met, n_members, n_edges, _ = _add_members(system, work, N_CUTS - 1, n_met, n_members, n_edges)
         _solve_inside(work, n_members, ALPHA, 1e-8)
         _refresh_outside(work, n_met, n_members, ALPHA)
     return work, n_met, n_members, n_edges
@@ -64,10 +64,10 @@ def test_sizes_of_residuals_are_octaves_cut_in_four(value):
 @pytest.mark.parametrize("first_round", [True, False])
 def test_as_many_members_are_added_as_are_worth_it(shape, first_round):
     """A number of a size, or all but one of too many."""
-    S, _, _ = random_system(shape)
+    system, _ = random_system(shape)
 
     def arguments():
-        work, n_met, n_members, _ = grown(S, 0, 1)
+        work, n_met, n_members, _ = grown(system, 0, 1)
         work.cuts[:40] += 3
         return work, n_members, max(1, n_met - n_members), 0.1, first_round
 
@@ -78,21 +78,24 @@ def test_as_many_members_are_added_as_are_worth_it(shape, first_round):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_members_bring_their_rows_and_meet_their_neighbours(shape):
     """P holds the seed after the first round; every neighbour has a local number."""
-    S, _, _ = random_system(shape)
-    seed = (len(S.indptr) - 1) // 2
-    arguments = begun(S, seed)
+    system, _ = random_system(shape)
+    seed = (len(system.root)) // 2
+    arguments = begun(system, seed)
     assert arguments.local_of[seed] == 0
     (_, work, *_), (n_met, n_members, n_edges, full) = same_as_python(
-        _add_members, lambda: (S, begun(S, seed), N_CUTS - 1, 1, 0, 0)
+        _add_members, lambda: (system, begun(system, seed), N_CUTS - 1, 1, 0, 0)
     )
-    degree = S.indptr[seed + 1] - S.indptr[seed]
+    degree = system.indptr[seed + 1] - system.indptr[seed]
     assert (n_met, n_members, n_edges, full) == (1 + degree, 1, degree, False)
-    assert set(work.node[:n_met].tolist()) == {seed, *S.indices[S.indptr[seed] : S.indptr[seed + 1]].tolist()}
+    assert set(work.node[:n_met].tolist()) == {
+        seed,
+        *system.indices[system.indptr[seed] : system.indptr[seed + 1]].tolist(),
+    }
 
 
 def test_growing_stops_where_memory_ends():
     """With room for one member only, the second is refused and the caller told."""
-    S, _, _ = random_system("pair")
+    system, _ = random_system("pair")
 
     def arguments():
         work = local_work(2, 1, 4, 4)
@@ -101,7 +104,7 @@ def test_growing_stops_where_memory_ends():
         work.local_of[:] = [0, 1]
         work.node[:2] = [0, 1]
         work.residual[:2] = 1.0
-        return S, work, N_CUTS - 1, 2, 0, 0
+        return system, work, N_CUTS - 1, 2, 0, 0
 
     _, (_, n_members, _, full) = same_as_python(_add_members, arguments)
     assert (n_members, full) == (1, True)
@@ -110,10 +113,10 @@ def test_growing_stops_where_memory_ends():
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_system_on_the_set_is_solved(shape):
     """x on P solves (I - alpha S_PP) x = e_q."""
-    S, _, _ = random_system(shape)
+    system, _ = random_system(shape)
 
     def arguments():
-        work, _, n_members, _ = grown(S, 0, 1)
+        work, _, n_members, _ = grown(system, 0, 1)
         work.x[:] = 0.0
         work.r[:] = 0.0
         work.r[0] = 1.0
@@ -122,18 +125,18 @@ def test_the_system_on_the_set_is_solved(shape):
 
     (work, n_members, *_), _ = same_as_python(_solve_inside, arguments)
     nodes = work.node[work.member[:n_members]]
-    system = np.eye(n_members) - ALPHA * dense(S)[np.ix_(nodes, nodes)]
-    np.testing.assert_allclose(work.x[:n_members], np.linalg.solve(system, np.eye(n_members)[0]), atol=1e-10)
+    inside = dense(system)[np.ix_(nodes, nodes)]
+    np.testing.assert_allclose(work.x[:n_members], np.linalg.solve(inside, np.eye(n_members)[0]), atol=1e-10)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_residual_outside_is_that_of_x(shape):
     """x.r, |r|^2 and the number of nodes outside, from the dense formula."""
-    S, _, _ = random_system(shape)
-    n = len(S.indptr) - 1
+    system, _ = random_system(shape)
+    n = len(system.root)
 
     def arguments():
-        work, n_met, n_members, _ = grown(S, 0, 1)
+        work, n_met, n_members, _ = grown(system, 0, 1)
         return work, n_met, n_members, ALPHA
 
     (work, n_met, n_members, _), (correction, squares, n_outside) = same_as_python(
@@ -141,7 +144,7 @@ def test_the_residual_outside_is_that_of_x(shape):
     )
     x = np.zeros(n)
     x[work.node[work.member[:n_members]]] = work.x[:n_members]
-    r = np.eye(n)[0] - x + ALPHA * dense(S) @ x
+    r = np.eye(n)[0] - dense(system) @ x
     assert correction == pytest.approx(x @ r, abs=1e-12)
     assert squares == pytest.approx(r @ r, abs=1e-12)
     assert n_outside == n_met - n_members == work.cuts.sum()
@@ -151,10 +154,10 @@ def test_the_residual_outside_is_that_of_x(shape):
 @pytest.mark.parametrize("degree_above", [0.0, 1e9])
 def test_the_runner_up_is_the_largest_other_entry_among_heavy_items(shape, degree_above):
     """0 where no item is heavy enough or P holds the seed alone."""
-    S, degrees, _ = random_system(shape)
+    system, degrees = random_system(shape)
 
     def arguments():
-        work, _, n_members, _ = grown(S, 0)
+        work, _, n_members, _ = grown(system, 0)
         return work, n_members, degrees, degree_above
 
     (work, n_members, *_), best = same_as_python(_runner_up, arguments)
@@ -167,14 +170,14 @@ def test_the_runner_up_is_the_largest_other_entry_among_heavy_items(shape, degre
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 0.98])
 def test_a_local_scale_is_certain_to_delta(shape, want_peak, alpha):
     """The diagonal of the dense inverse lies between the proven bounds, and these are close."""
-    S, degrees, _ = random_system(shape)
-    n, delta = len(S.indptr) - 1, 1e-3
-    M = np.linalg.inv(np.eye(n) - alpha * dense(S))
+    system, degrees = random_system(shape, alpha)
+    n, delta = len(system.root), 1e-3
+    M = np.linalg.inv(dense(system))
     for seed in {0, n // 2, n - 1}:
-        goal = ScaleGoal(alpha, delta, want_peak, float(degrees.max()))
+        goal = ScaleGoal(delta, want_peak, float(degrees.max()))
         (*_, out), n_met = same_as_python(
             local_scale,
-            lambda: (S, degrees, goal, np.uint32(seed), memory(n), np.zeros(5)),  # noqa: B023
+            lambda: (system, degrees, goal, np.uint32(seed), memory(n), np.zeros(5)),  # noqa: B023
         )
         value, squares, runner_up, _, failed = out
         assert not failed
@@ -189,15 +192,15 @@ def test_a_local_scale_is_certain_to_delta(shape, want_peak, alpha):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_several_seeds_leave_no_trace_in_each_other(shape):
     """Each row is that of the seed alone, and the memory is ready for the next call."""
-    S, degrees, _ = random_system(shape)
-    n = len(S.indptr) - 1
-    goal = ScaleGoal(ALPHA, 1e-4, True, float(degrees.max()))
+    system, degrees = random_system(shape)
+    n = len(system.root)
+    goal = ScaleGoal(1e-4, True, float(degrees.max()))
     seeds = np.arange(n, dtype=np.uint32)
     (*_, work, out), _ = same_as_python(
-        local_scales, lambda: (S, degrees, goal, seeds, memory(n), np.zeros((n, 5)))
+        local_scales, lambda: (system, degrees, goal, seeds, memory(n), np.zeros((n, 5)))
     )
     assert (work.local_of == -1).all()
     for seed in range(n):
         alone = np.zeros(5)
-        local_scale(S, degrees, goal, np.uint32(seed), memory(n), alone)
+        local_scale(system, degrees, goal, np.uint32(seed), memory(n), alone)
         np.testing.assert_allclose(out[seed], alone, rtol=1e-12)

@@ -28,12 +28,12 @@ def random_votes(rng, m, n_classes=3):
 def test_the_bound_does_not_depend_on_the_pieces_it_is_found_in(graph, piece, rng):
     """The largest residual and the norm over all rows, however they are cut."""
     diffusion = Diffusion(graph, 0.9)
-    running = RunningSolution(diffusion, 3, UpdateRule(cached_rows=piece))
+    running = RunningSolution(diffusion, VoteTable.empty(), 3, UpdateRule(cached_rows=piece))
     R = rng.normal(size=(ITEMS, 3))
     running.restore({"Y": np.zeros((ITEMS, 3)), "R": R}, refined=True)
-    level = (np.abs(R) / diffusion.inner_root[:, None]).max()
+    level = (np.abs(R) / graph.inner_root[:, None]).max()
     norm = np.linalg.norm(R, axis=0).max()
-    expected = np.minimum(diffusion.inner_root * level / 0.1, entry_bound(0.9, norm))
+    expected = np.minimum(graph.inner_root * level / 0.1, entry_bound(0.9, norm))
     np.testing.assert_allclose(running.error_bound()[graph.order], expected, rtol=1e-12)
 
 
@@ -66,9 +66,8 @@ def test_a_refinement_found_beside_new_votes_is_added_to_them(graph, rng):
     live.votes.append(new)
     live.add(new)
     live.shift({name: array - then[name] for name, array in beside.arrays().items()}, refined=False)
-    running = live.running
-    residual = running.entries(live.votes) - apply_system(graph, 0.9, running.Y, diffusion.workers)
-    np.testing.assert_allclose(running.R, residual, atol=1e-12)
+    residual = live.entries() - apply_system(graph, 0.9, live.Y, diffusion.workers)
+    np.testing.assert_allclose(live.R, residual, atol=1e-12)
     shifted, bound = live.mass(), live.error_bound()
     live.refine(tol=1e-11)
     assert (np.abs(shifted - live.mass()) <= bound[:, None] + 1e-9).all()

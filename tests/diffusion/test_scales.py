@@ -104,7 +104,7 @@ def test_random_walk_peak_is_always_the_seed():
     """Divided by degrees, no item ever receives more than the voted one."""
     for normalization in ("random_walk",):
         graph = affinity_graph(star(50).affinity, normalization=normalization)
-        root = graph.root_degrees()
+        root = graph.inner_root
         M = dense_inverse(graph, 0.99) * root[None, :] / root[:, None]
         np.testing.assert_allclose(M.max(axis=0), np.diag(M))
         found = finder_of(graph, 0.99, delta=1e-4).scales(np.arange(51))

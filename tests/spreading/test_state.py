@@ -29,7 +29,7 @@ def fit(graph, rows, columns, rule=RULE, **settings):
     est = ProbabilisticLabelSpreading(**{"alpha": 0.9, **settings}).fit(
         graph, Votes.from_pairs(rows, columns, classes=[0, 1, 2])
     )
-    est._state.running.rule = rule
+    est._state.rule = rule
     return est
 
 
@@ -149,10 +149,10 @@ def test_interrupted_update_leaves_votes_classes_and_bounds_as_they_were(graph, 
     before, n_votes = est.predict_freq(), len(est.votes_)
 
     def fail(*_):
-        est._state.running.Y[5, 0] += 0.25  # half-way
+        est._state.Y[5, 0] += 0.25  # half-way
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(est._state.running, "_push", fail)
+    monkeypatch.setattr(est._state, "_push", fail)
     with pytest.raises(KeyboardInterrupt):
         est.update([3, 4], ["new", 0])
     assert len(est.votes_) == n_votes

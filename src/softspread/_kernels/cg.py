@@ -1,19 +1,20 @@
 """One step of conjugate gradients on a range of rows, all columns at once.
 
 ``width`` is a tuple with one entry per column: its length is part of its type, so the inner loops over
-columns have a constant length and are unrolled. One compilation per number of columns, kept on disk.
+columns have a constant length and are unrolled. One compilation per number of columns, kept on disk. Sums
+are returned per range, so that the caller adds them in a fixed order.
 """
 
 import numpy as np
 from numba import njit
 
-from softspread._kernels.csr import COMPILED
+from softspread._kernels.system import COMPILED
 
 
 @njit(**COMPILED)
-def apply_rows(S, alpha, P, out, first, last, width, dots):
+def apply_rows(system, P, out, first, last, width, dots):
     """Rows ``first:last`` of out = (I - alpha S) P, and the column sums of P * out over these rows."""
-    indptr, indices, weights = S
+    indptr, indices, weights, _, alpha = system
     n_columns = len(width)
     total = np.zeros(n_columns)
     product = np.empty(n_columns)

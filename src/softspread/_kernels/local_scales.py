@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from softspread._common.types import FloatArray, IndexArray, IntArray
-from softspread._kernels.csr import COMPILED
+from softspread._kernels.system import COMPILED
 
 MAX_ROUNDS = 200  # a growing set needs about ten; the cap only guards against rounding at extreme tolerances
 GROWTH = 1.4  # new members per round, as a multiple of |P|; best of 0.7, 1, 1.4 and 2 at 10k and 1M items
@@ -51,7 +51,6 @@ class LocalWork(NamedTuple):
 class ScaleGoal(NamedTuple):
     """What is asked of the scales."""
 
-    alpha: float
     delta: float  # certified accuracy
     want_peak: bool  # the largest entry, not only the seed's own
     max_degree: float  # of all items
@@ -105,9 +104,9 @@ def _size_to_add(work, n_members, n_outside, square_sum, first_round):
 
 
 @njit(**COMPILED)
-def _add_members(S, work, largest_size, n_met, n_members, n_edges):
+def _add_members(system, work, largest_size, n_met, n_members, n_edges):
     """Move the nodes with large residuals into P, copying their rows; stop early when memory runs out."""
-    indptr, indices, weights = S
+    indptr, indices, weights, _, _ = system
     for k in range(n_met):
         if work.inside[k] == 0 and _size_of(work.bits[k]) <= largest_size:
             u = work.node[k]
@@ -213,14 +212,15 @@ def _runner_up(work, n_members, degrees, degree_above):
 
 
 @njit(**COMPILED)
-def local_scale(S, degrees, goal, seed, work, out):
+def local_scale(system, degrees, goal, seed, work, out):
     """Grow P around one seed until M[seed, seed] (and the largest entry, if wanted) is known to ``delta``.
 
     ``out`` receives x_q + x.r, |r|**2, the runner-up (0 if the seed is the peak for sure), the size of P, and
     1 if memory ran out before the certificate was reached (then the values are only the best so far).
     Theory: [scale certificate], [peak bound].
     """
-    alpha, delta, want_peak, max_degree = goal
+    alpha = system.alpha
+    delta, want_peak, max_degree = goal
     work.local_of[seed] = 0
     work.node[0] = seed
     work.inside[0] = 0
@@ -244,7 +244,7 @@ def local_scale(S, degrees, goal, seed, work, out):
         target = GOAL_SHARE * wanted
         if n_outside > 0:
             size = _size_to_add(work, n_members, n_outside, square_sum, rounds == 0)
-            n_met, n_members, n_edges, failed = _add_members(S, work, size, n_met, n_members, n_edges)
+            n_met, n_members, n_edges, failed = _add_members(system, work, size, n_met, n_members, n_edges)
             target = max(target, OUTSIDE_SHARE * square_sum)
         _solve_inside(work, n_members, alpha, target)
         correction, square_sum, n_outside = _refresh_outside(work, n_met, n_members, alpha)
@@ -272,9 +272,9 @@ def local_scale(S, degrees, goal, seed, work, out):
 
 
 @njit(**COMPILED)
-def local_scales(S, degrees, goal, seeds, work, out):
+def local_scales(system, degrees, goal, seeds, work, out):
     """:func:`local_scale` for each seed, see there."""
     for s in range(len(seeds)):
-        n_met = local_scale(S, degrees, goal, seeds[s], work, out[s])
+        n_met = local_scale(system, degrees, goal, seeds[s], work, out[s])
         for k in range(n_met):
             work.local_of[work.node[k]] = -1

@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from softspread._common.types import FloatArray, IndexArray
-from softspread._kernels.csr import COMPILED
+from softspread._kernels.system import COMPILED
 
 PUSH_LEVEL = 0.5  # each level of the push is this much finer than the one before ...
 LEVEL_COST = 2.0  # ... and costs about this much more
@@ -26,10 +26,23 @@ class PushScratch(NamedTuple):
     queued: NDArray[np.uint8]  # 1 = waiting in the queue
 
 
+class UnitPush(NamedTuple):
+    """Memory of one thread for pushes of unit sources, clean between them."""
+
+    x: FloatArray  # (n,)
+    r: FloatArray  # (n,)
+    scratch: PushScratch
+
+
 def push_scratch(n: int) -> PushScratch:
     """For a graph of n items."""
     nodes, marks = np.zeros((2, n), dtype=np.uint32), np.zeros((2, n), dtype=np.uint8)
     return PushScratch(nodes[0], marks[0], nodes[1], marks[1])
+
+
+def unit_push(n: int) -> UnitPush:
+    """For a graph of n items."""
+    return UnitPush(np.zeros(n), np.zeros(n), push_scratch(n))
 
 
 class VotedItems(NamedTuple):
@@ -41,7 +54,7 @@ class VotedItems(NamedTuple):
 
 
 @njit(**COMPILED)
-def push(S, root, alpha, x, r, floor, edge_budget, n_touched, scratch):
+def push(system, x, r, floor, edge_budget, n_touched, scratch):
     """Move residual r into x, largest first, in levels.
 
     Stops when |r_u| <= floor root_u everywhere or the budget is spent.
@@ -50,7 +63,7 @@ def push(S, root, alpha, x, r, floor, edge_budget, n_touched, scratch):
     above the floor (with a mark of 1) and grows as residual spreads. Returns the level reached (every touched
     |r_u| / root_u is at most that), the number of touched nodes and the number of edges visited.
     """
-    indptr, indices, weights = S
+    indptr, indices, weights, root, alpha = system
     touched, mark, queue, queued = scratch
     size = len(queue)
     level = 0.0
@@ -97,42 +110,42 @@ def push(S, root, alpha, x, r, floor, edge_budget, n_touched, scratch):
 
 
 @njit(**COMPILED)
-def push_unit(S, root, alpha, seed, floor, x, r, scratch):
+def push_unit(system, seed, floor, unit):
     """Push e_seed down to ``floor``; returns how many nodes it touched and how many edges it visited.
 
-    ``x`` and ``r`` must be zero; :func:`clear_touched` makes them zero again.
+    :func:`clear` makes the memory clean again.
     """
-    r[seed] = 1.0
-    scratch.touched[0] = seed
-    scratch.mark[seed] = 1
-    _, n_touched, edges = push(S, root, alpha, x, r, floor, NO_BUDGET, 1, scratch)
+    unit.r[seed] = 1.0
+    unit.scratch.touched[0] = seed
+    unit.scratch.mark[seed] = 1
+    _, n_touched, edges = push(system, unit.x, unit.r, floor, NO_BUDGET, 1, unit.scratch)
     return n_touched, edges
 
 
 @njit(**COMPILED)
-def clear_touched(x, r, scratch, n_touched):
+def clear(unit, n_touched):
     """Zeros again where a push has been."""
     for t in range(n_touched):
-        u = scratch.touched[t]
-        x[u] = 0.0
-        r[u] = 0.0
-        scratch.mark[u] = 0
+        u = unit.scratch.touched[t]
+        unit.x[u] = 0.0
+        unit.r[u] = 0.0
+        unit.scratch.mark[u] = 0
 
 
 @njit(**COMPILED)
-def push_profiles(S, root, alpha, seeds, floor, x, r, scratch):
+def push_profiles(system, seeds, floor, unit):
     """Push e_q for each seed q down to ``floor``.
 
     Returns the number of entries per seed, their nodes, their values of M e_q, and the edges visited in all.
-    ``x`` and ``r`` must be zero and are zero again at the end.
     """
+    x = unit.x
     sizes = np.empty(len(seeds), dtype=np.int64)
     nodes = np.empty(1024, dtype=np.int64)
     values = np.empty(1024)
     filled = 0
     work = 0
     for s in range(len(seeds)):
-        n_touched, edges = push_unit(S, root, alpha, seeds[s], floor, x, r, scratch)
+        n_touched, edges = push_unit(system, seeds[s], floor, unit)
         work += edges
         if filled + n_touched > len(nodes):
             room = max(2 * len(nodes), filled + n_touched)
@@ -143,29 +156,29 @@ def push_profiles(S, root, alpha, seeds, floor, x, r, scratch):
             nodes, values = more_nodes, more_values
         start = filled
         for t in range(n_touched):
-            u = scratch.touched[t]
+            u = unit.scratch.touched[t]
             if x[u] > 0.0:
                 nodes[filled] = u
                 values[filled] = x[u]
                 filled += 1
         sizes[s] = filled - start
-        clear_touched(x, r, scratch, n_touched)
+        clear(unit, n_touched)
     return sizes, nodes[:filled].copy(), values[:filled].copy(), work
 
 
 @njit(**COMPILED)
-def push_sums(S, root, alpha, voted, item_factor, features, lipschitz, floor, x, r, scratch, sums):
+def push_sums(system, voted, item_factor, features, lipschitz, floor, unit, sums):
     """Add what the votes on each item bring to every item they reach.
 
     phi = x_u sources[s] item_factor[u]; ``sums[u]`` grows by weight phi, weight**2 phi**2 and, unless
-    ``lipschitz`` is negative, weight phi min(1, L dist). ``x`` and ``r`` must be zero and are zero again at
-    the end.
+    ``lipschitz`` is negative, weight phi min(1, L dist).
     """
+    x = unit.x
     for s in range(len(voted.seeds)):
         seed = voted.seeds[s]
-        n_touched, _ = push_unit(S, root, alpha, seed, floor, x, r, scratch)
+        n_touched, _ = push_unit(system, seed, floor, unit)
         for t in range(n_touched):
-            u = scratch.touched[t]
+            u = unit.scratch.touched[t]
             if x[u] > 0.0:
                 phi = x[u] * voted.sources[s] * item_factor[u]
                 sums[u, 0] += voted.weights[s, 0] * phi
@@ -176,4 +189,4 @@ def push_sums(S, root, alpha, voted, item_factor, features, lipschitz, floor, x,
                         difference = np.float64(features[u, c]) - np.float64(features[seed, c])
                         squared += difference * difference
                     sums[u, 2] += voted.weights[s, 0] * phi * min(1.0, lipschitz * np.sqrt(squared))
-        clear_touched(x, r, scratch, n_touched)
+        clear(unit, n_touched)

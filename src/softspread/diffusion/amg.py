@@ -33,7 +33,7 @@ class MultigridSolver:
         self._system.indptr = self._system.indptr.astype(np.int32)
         self._system.indices = self._system.indices.astype(np.int32)
         hierarchy = smoothed_aggregation_solver(
-            self._system, B=graph.root_degrees()[:, None], symmetry="symmetric"
+            self._system, B=graph.inner_root[:, None], symmetry="symmetric"
         )
         self._preconditioner: LinearOperator = hierarchy.aspreconditioner()
 

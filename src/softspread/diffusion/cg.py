@@ -38,10 +38,10 @@ class ConjugateGradients:
         return 20 + int(np.ceil(2 * np.sqrt(condition) * np.log(2 * np.sqrt(condition) / tol)))
 
     def _solve_group(self, B: FloatArray, tol: float, advance: Advance) -> tuple[FloatArray, int]:
-        graph, alpha = self.graph, self.alpha
+        system = self.graph.inner_system(self.alpha)
         n_columns = B.shape[1]
         width = (0,) * n_columns
-        blocks = row_blocks(graph, n_columns)
+        blocks = row_blocks(self.graph, n_columns)
         numbered = list(enumerate(blocks))
         partial = np.zeros((len(blocks), n_columns))
         X, R, P, AP = np.zeros_like(B), B.copy(), B.copy(), np.empty_like(B)
@@ -49,7 +49,7 @@ class ConjugateGradients:
 
         def apply(block: tuple[int, tuple[int, int]]) -> None:
             number, rows = block
-            apply_rows(graph.inner_csr, alpha, P, AP, *rows, width, partial[number])
+            apply_rows(system, P, AP, *rows, width, partial[number])
 
         def move(block: tuple[int, tuple[int, int]]) -> None:
             number, rows = block

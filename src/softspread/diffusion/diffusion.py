@@ -71,8 +71,7 @@ class Diffusion:
         self.workers = Workers(count_threads(n_jobs))
         self.solver: Solver = PreparedOnUse(solver, graph, alpha, self.workers)
         self.inner_finder = self._finder()
-        self.inner_root = graph.root_degrees()
-        self._factor = self.inner_root if graph.normalization == "random_walk" else None
+        self._factor = graph.inner_root if graph.normalization == "random_walk" else None
 
     def _finder(self) -> ScaleFinder:
         return ScaleFinder(
@@ -177,12 +176,12 @@ class Diffusion:
 
     def missed_at_most(self, floor: float) -> FloatArray:
         """(n,) mass that a push of a unit source to this floor can miss, theory [push bound]."""
-        missed = floor * self.inner_root * self.inner_error_factor() / (1 - self.alpha)
+        missed = floor * self.graph.inner_root * self.inner_error_factor() / (1 - self.alpha)
         return self.graph.to_user_order(missed)
 
     def root_degrees(self, rows: IntArray) -> FloatArray:
         """sqrt(d) of some items, 1 for isolated ones."""
-        return np.asarray(self.inner_root[self.graph.rank[rows]])
+        return np.asarray(self.graph.inner_root[self.graph.rank[rows]])
 
     # ------------------------------------------------------------------------------------------ mass of votes
     def spread(

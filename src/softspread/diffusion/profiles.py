@@ -9,7 +9,6 @@ sqrt(d_i) floor / ((1 - alpha) s_q), in the random-walk form sqrt(d_q) floor / (
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
@@ -17,8 +16,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from softspread._common.types import FloatArray, IntArray
-from softspread._kernels.csr import Csr
-from softspread._kernels.push import PushScratch, VotedItems, push_profiles, push_scratch, push_sums
+from softspread._kernels.push import UnitPush, VotedItems, push_profiles, push_sums, unit_push
 from softspread.diffusion.diffusion import Diffusion
 
 CHUNK = 64  # profiles per task
@@ -40,32 +38,16 @@ class ProfileRule:
 RULE = ProfileRule()
 
 
-class _Scratch(NamedTuple):
-    """Memory of one thread for pushes of unit sources."""
-
-    x: FloatArray
-    r: FloatArray
-    push: PushScratch
-
-
-def _new_scratch(n: int) -> _Scratch:
-    return _Scratch(np.zeros(n), np.zeros(n), push_scratch(n))
-
-
-def _system(diffusion: Diffusion) -> tuple[Csr, FloatArray, float]:
-    return diffusion.graph.inner_csr, diffusion.inner_root, diffusion.alpha
-
-
-def _run_pushes(diffusion: Diffusion, work: Callable[[int, _Scratch], None], n_blocks: int) -> None:
-    """Call ``work(block, scratch)`` for each block, every thread with scratch memory of its own."""
+def _run_pushes(diffusion: Diffusion, work: Callable[[int, UnitPush], None], n_blocks: int) -> None:
+    """Call ``work(block, unit)`` for each block, every thread with memory of its own."""
     local = threading.local()
 
-    def with_scratch(block: int) -> None:
-        if not hasattr(local, "scratch"):
-            local.scratch = _new_scratch(diffusion.n_items)
-        work(block, local.scratch)
+    def with_memory(block: int) -> None:
+        if not hasattr(local, "unit"):
+            local.unit = unit_push(diffusion.n_items)
+        work(block, local.unit)
 
-    diffusion.workers.run(with_scratch, range(n_blocks))
+    diffusion.workers.run(with_memory, range(n_blocks))
 
 
 def local_profiles(diffusion: Diffusion, rows: IntArray, floor: float = 1e-4) -> csr_array:
@@ -76,13 +58,13 @@ def local_profiles(diffusion: Diffusion, rows: IntArray, floor: float = 1e-4) ->
     """
     graph = diffusion.graph
     seeds = graph.rank[rows].astype(np.uint32)
-    n_chunks = -(-len(rows) // CHUNK)
+    n_chunks, system = -(-len(rows) // CHUNK), graph.inner_system(diffusion.alpha)
     empty = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
     parts: list[tuple[IntArray, IntArray, FloatArray]] = [empty for _ in range(max(1, n_chunks))]
 
-    def work(number: int, scratch: _Scratch) -> None:
+    def work(number: int, unit: UnitPush) -> None:
         part = seeds[number * CHUNK : (number + 1) * CHUNK]
-        parts[number] = push_profiles(*_system(diffusion), part, floor, *scratch)[:3]
+        parts[number] = push_profiles(system, part, floor, unit)[:3]
 
     _run_pushes(diffusion, work, n_chunks)
     sizes, nodes, values = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -188,13 +170,13 @@ def affordable_floor(diffusion: Diffusion, rows: IntArray, rule: ProfileRule = R
         return rule.floors[-1]
     places = np.linspace(0, len(seeds) - 1, min(rule.sample, len(seeds))).astype(np.int64)
     sample = seeds[places].astype(np.uint32)
-    scratch, root = _new_scratch(diffusion.n_items), diffusion.inner_root
-    whole = root[sample] / (1 - diffusion.alpha)
+    system, unit = graph.inner_system(diffusion.alpha), unit_push(diffusion.n_items)
+    whole = system.root[sample] / (1 - diffusion.alpha)
     afford = rule.floors[0]
     for floor in rule.floors:
-        sizes, nodes, values, edges = push_profiles(*_system(diffusion), sample, floor, *scratch)
+        sizes, nodes, values, edges = push_profiles(system, sample, floor, unit)
         seed = np.repeat(np.arange(len(sample)), sizes)
-        found = np.bincount(seed, values * root[nodes], len(sample))
+        found = np.bincount(seed, values * system.root[nodes], len(sample))
         if edges / len(sample) * len(seeds) > rule.edge_budget:
             break
         afford = floor
@@ -214,17 +196,17 @@ def _pushed_sums(
     graph = diffusion.graph
     features = np.asarray(graph.features)[graph.order] if lipschitz else np.zeros((1, 0))
     factor, unsigned = diffusion.inner_error_factor(), seeds.astype(np.uint32)
+    system = graph.inner_system(diffusion.alpha)
     cuts = np.linspace(0, len(seeds), SUM_BLOCKS + 1).astype(np.int64)
     sums = [np.zeros((0, 3)) for _ in range(SUM_BLOCKS)]
 
-    def work(block: int, scratch: _Scratch) -> None:
+    def work(block: int, unit: UnitPush) -> None:
         part = slice(int(cuts[block]), int(cuts[block + 1]))
         if part.start == part.stop:
             return
         sums[block] = np.zeros((diffusion.n_items, 3))
         voted = VotedItems(unsigned[part], sources[part], weights[part])
-        limits = features, lipschitz if lipschitz else -1.0, floor
-        push_sums(*_system(diffusion), voted, factor, *limits, *scratch, sums[block])
+        push_sums(system, voted, factor, features, lipschitz or -1.0, floor, unit, sums[block])
 
     _run_pushes(diffusion, work, SUM_BLOCKS)
     total = np.zeros((diffusion.n_items, 3))

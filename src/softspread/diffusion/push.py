@@ -7,19 +7,18 @@ import numpy as np
 
 from softspread._common.progress import Advance
 from softspread._common.threads import Workers
-from softspread._common.types import FloatArray, IndexArray
-from softspread._kernels.push import PushScratch, push, push_scratch
+from softspread._common.types import FloatArray, IntArray
+from softspread._kernels.push import NO_BUDGET, PushScratch, push, push_scratch
+from softspread._kernels.system import System
 from softspread.diffusion.solver import Solution, measure, no_progress
 from softspread.graph.graph import Graph
 
 
 def push_residual(
-    graph: Graph,
-    root: FloatArray,
-    alpha: float,
+    system: System,
     x: FloatArray,
     r: FloatArray,
-    starts: IndexArray,
+    starts: IntArray,
     floor: float,
     edge_budget: int,
     scratch: PushScratch,
@@ -32,9 +31,7 @@ def push_residual(
     """
     scratch.touched[: len(starts)] = starts
     scratch.mark[starts] = 1
-    level, n_touched, edges = push(
-        graph.inner_csr, root, alpha, x, r, floor, edge_budget, len(starts), scratch
-    )
+    level, n_touched, edges = push(system, x, r, floor, edge_budget, len(starts), scratch)
     scratch.mark[scratch.touched[:n_touched]] = 0
     return float(level), int(n_touched), int(edges)
 
@@ -46,22 +43,14 @@ class PushSolver:
 
     def __init__(self, graph: Graph, alpha: float, workers: Workers) -> None:
         self.graph, self.alpha, self.workers = graph, alpha, workers
-        self._root = graph.root_degrees()
 
     def solve(self, B: FloatArray, tol: float, advance: Advance = no_progress) -> Solution:
-        X = np.zeros_like(B)
-        root_volume = float(np.linalg.norm(self._root))
-        scratch = push_scratch(self.graph.n_items)
-        edges = 0
-        for column in range(B.shape[1]):
-            r = B[:, column].copy()
-            x = np.zeros_like(r)
+        X, edges = np.zeros(B.T.shape), 0
+        system, scratch = self.graph.inner_system(self.alpha), push_scratch(self.graph.n_items)
+        for x, r in zip(X, B.T.copy(), strict=True):
             # |r_u| <= floor sqrt(d_u) everywhere makes |r|_2 <= floor sqrt(sum d)
-            floor = tol * float(np.linalg.norm(r)) / root_volume
-            starts = np.flatnonzero(r).astype(np.uint32)
-            edges += push_residual(
-                self.graph, self._root, self.alpha, x, r, starts, floor, np.iinfo(np.int64).max, scratch
-            )[2]
-            X[:, column] = x
+            floor = tol * float(np.linalg.norm(r) / np.linalg.norm(system.root))
+            edges += push_residual(system, x, r, np.flatnonzero(r), floor, NO_BUDGET, scratch)[2]
             advance(1)
+        X = np.ascontiguousarray(X.T)
         return measure(self.graph, self.alpha, X, B, tol, self.name, edges, self.workers)

@@ -9,7 +9,7 @@ not depend on the number of items.
 import numpy as np
 
 from softspread._common.types import FloatArray, IntArray
-from softspread._kernels.push import push_profiles, push_scratch
+from softspread._kernels.push import push_profiles, unit_push
 from softspread.diffusion.diffusion import Diffusion
 
 Reach = tuple[IntArray, FloatArray]  # rows of the items reached, and what each receives, at most 1
@@ -19,21 +19,16 @@ class LocalReach:
     """Relative profiles of a few items at a time; rows are the user's. Memory: about 30 bytes per item."""
 
     def __init__(self, diffusion: Diffusion, floor: float) -> None:
-        self._diffusion, self._floor = diffusion, floor
-        n = diffusion.n_items
-        self._x, self._r, self._scratch = np.zeros(n), np.zeros(n), push_scratch(n)
+        self._graph, self._floor = diffusion.graph, floor
+        self._system, self._unit = diffusion.graph.inner_system(diffusion.alpha), unit_push(diffusion.n_items)
 
     def __call__(self, rows: IntArray) -> list[Reach]:
         """One pair for each row: the items that a vote there reaches, and their shares of its peak."""
-        diffusion, graph = self._diffusion, self._diffusion.graph
+        graph = self._graph
         seeds = graph.rank[rows].astype(np.uint32)
-        system = graph.inner_csr, diffusion.inner_root, diffusion.alpha
-        sizes, nodes, values, _ = push_profiles(*system, seeds, self._floor, self._x, self._r, self._scratch)
+        sizes, nodes, values, _ = push_profiles(self._system, seeds, self._floor, self._unit)
         if graph.normalization == "random_walk":
-            values = values / diffusion.inner_root[nodes]
-        ends = np.cumsum(sizes)[:-1]
-        tiny = np.finfo(np.float64).tiny
-        return [
-            (reached, phi / phi.max(initial=tiny))
-            for reached, phi in zip(np.split(graph.order[nodes], ends), np.split(values, ends), strict=True)
-        ]
+            values = values / self._system.root[nodes]
+        ends, tiny = np.cumsum(sizes)[:-1], np.finfo(np.float64).tiny
+        parts = zip(np.split(graph.order[nodes], ends), np.split(values, ends), strict=True)
+        return [(reached, phi / phi.max(initial=tiny)) for reached, phi in parts]

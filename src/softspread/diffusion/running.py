@@ -38,33 +38,38 @@ RULE = UpdateRule()
 
 
 class RunningSolution:
-    """Y and its residual R for the votes so far, (n, columns) each."""
+    """Y and its residual R for the votes so far, (n, n_classes) each."""
 
-    def __init__(self, diffusion: Diffusion, n_columns: int, rule: UpdateRule = RULE) -> None:
+    def __init__(
+        self, diffusion: Diffusion, votes: VoteTable, n_classes: int, rule: UpdateRule = RULE
+    ) -> None:
         self.diffusion, self.rule = diffusion, rule
-        self.Y = np.zeros((diffusion.n_items, n_columns))
-        self.R = np.zeros((diffusion.n_items, n_columns))
-        self._level = np.zeros(n_columns)  # |R_u| / root_u is at most this in each column
-        self._norm2 = np.zeros(n_columns)  # |R|_2^2 is at most this in each column
-        self.refined = True  # at the solver's tolerance, with no pushes since
-        self.report: SolveReport | None = None
+        self.votes = votes  # all votes so far; whoever owns the table appends to it
+        self.Y = np.zeros((diffusion.n_items, n_classes))
+        self.R = np.zeros((diffusion.n_items, n_classes))
+        self._level = np.zeros(n_classes)  # |R_u| / root_u is at most this in each column
+        self._norm2 = np.zeros(n_classes)  # |R|_2^2 is at most this in each column
+        self.refined = True  # whether Y is at the solver's tolerance, with no pushes since
+        self.solve_report: SolveReport | None = None  # of the last solve
         self._scratch: PushScratch | None = None
 
     def __getstate__(self) -> dict[str, object]:
         return self.__dict__ | {"_scratch": None}
 
     @property
-    def n_columns(self) -> int:
-        """Columns so far."""
+    def n_classes(self) -> int:
+        """Classes so far."""
         return self.Y.shape[1]
 
     def arrays(self) -> dict[str, FloatArray]:
         """What must be saved to go on from here; opaque, for :meth:`restore` on the same graph."""
         return {"Y": self.Y, "R": self.R}
 
-    def restore(self, arrays: dict[str, FloatArray], refined: bool) -> None:
+    def restore(
+        self, arrays: dict[str, FloatArray], refined: bool, report: SolveReport | None = None
+    ) -> None:
         """The inverse of :meth:`arrays`."""
-        self.Y, self.R = arrays["Y"], arrays["R"]
+        self.Y, self.R, self.solve_report = arrays["Y"], arrays["R"], report
         self._measure(refined)
 
     def shift(self, change: dict[str, FloatArray], refined: bool) -> None:
@@ -74,8 +79,8 @@ class RunningSolution:
             self.R[part] += change["R"][part]
         self._measure(refined)
 
-    def add_columns(self, n_new: int) -> None:
-        """Room for columns without votes."""
+    def add_classes(self, n_new: int) -> None:
+        """Room for classes first seen now; nothing has been voted for them."""
         nothing = np.zeros((len(self.Y), n_new))
         self.Y, self.R = np.hstack([self.Y, nothing]), np.hstack([self.R, nothing])
         self._level, self._norm2 = (np.append(old, np.zeros(n_new)) for old in (self._level, self._norm2))
@@ -93,80 +98,72 @@ class RunningSolution:
         diffusion = self.diffusion
         if self._scratch is None:
             self._scratch = push_scratch(diffusion.n_items)
-        scratch, root, floor = self._scratch, diffusion.inner_root, self.rule.push_floor * diffusion.tol
+        scratch, floor = self._scratch, self.rule.push_floor * diffusion.tol
+        system = diffusion.graph.inner_system(diffusion.alpha)
         x, r = self.Y[:, column], self.R[:, column]
-        level, n_touched, _ = push_residual(
-            diffusion.graph,
-            root,
-            diffusion.alpha,
-            x,
-            r,
-            starts.astype(np.uint32),
-            floor,
-            edge_budget,
-            scratch,
-        )
-        touched = root[scratch.touched[:n_touched]]
+        level, n_touched, _ = push_residual(system, x, r, starts, floor, edge_budget, scratch)
+        touched = system.root[scratch.touched[:n_touched]]
         self._level[column] = max(self._level[column], level)
         self._norm2[column] += level**2 * float(touched @ touched)
         self.refined = self.refined and level <= floor
 
-    def solve(self, votes: VoteTable) -> None:
+    def solve(self) -> None:
         """Spread all votes from nothing."""
         diffusion = self.diffusion
-        B = self.entries(votes)
+        B = self.entries()
         if diffusion.literal:
-            with progress_bar("votes, one by one", len(votes), diffusion.verbose) as advance:
-                mass = literal_mass(diffusion, votes, self.n_columns, advance)
+            with progress_bar("votes, one by one", len(self.votes), diffusion.verbose) as advance:
+                mass = literal_mass(diffusion, self.votes, self.n_classes, advance)
             self.Y = mass[diffusion.graph.order] / diffusion.inner_error_factor()[:, None]
             self.R = B - diffusion.inner_apply(self.Y)
         else:
             with progress_bar("spreading", None, diffusion.verbose) as advance:
                 solution = diffusion.inner_solve(B, self.rule.solve_share * diffusion.tol, advance)
-            self.Y, self.R, self.report = solution.X, solution.R, solution.report
+            self.Y, self.R, self.solve_report = solution.X, solution.R, solution.report
         self._measure()
 
-    def refine(self, votes: VoteTable, tol: float | None = None) -> None:
+    def refine(self, tol: float | None = None) -> None:
         """Bring Y to the solver's tolerance (or a tighter one) from where it is."""
         if self.refined and tol is None:
             return
         diffusion = self.diffusion
         wanted = self.rule.solve_share * (diffusion.tol if tol is None else min(tol, diffusion.tol))
         # From the votes, not from the running residual: rounding of a thousand pushes is forgotten here.
-        B = self.entries(votes)
+        B = self.entries()
         self.R = B - diffusion.inner_apply(self.Y)
         wanted_norm, present_norm = wanted * np.linalg.norm(B, axis=0), np.linalg.norm(self.R, axis=0)
         open_columns = np.flatnonzero(present_norm > wanted_norm)
         if len(open_columns):
             relative = float(np.min(wanted_norm[open_columns] / present_norm[open_columns]))
-            if len(open_columns) > 1 and self.n_columns <= MOST_COLUMNS:
-                open_columns = np.arange(self.n_columns)  # loops are compiled per number of columns: two do
+            if len(open_columns) > 1 and self.n_classes <= MOST_COLUMNS:
+                open_columns = np.arange(self.n_classes)  # loops are compiled per number of columns: two do
             self._correct(open_columns, max(relative, np.finfo(np.float64).eps))
             self.R = B - diffusion.inner_apply(self.Y)
         self._measure()
 
-    def recover(self, votes: VoteTable, n_columns: int) -> None:
+    def recover(self, n_classes: int) -> None:
         """After a failed update: the residual of Y as it is, from the votes that stand; bounds hold again."""
-        self.Y = np.ascontiguousarray(self.Y[:, :n_columns])
-        self.R = self.entries(votes) - self.diffusion.inner_apply(self.Y)
+        self.Y = np.ascontiguousarray(self.Y[:, :n_classes])
+        self.R = self.entries() - self.diffusion.inner_apply(self.Y)
         self._measure(refined=False)
 
-    def entries(self, votes: VoteTable) -> FloatArray:
+    def entries(self) -> FloatArray:
         """B of the symmetric system."""
-        return self.diffusion.inner_entries(votes.rows, votes.columns, votes.weights, self.n_columns)
+        votes = self.votes
+        return self.diffusion.inner_entries(votes.rows, votes.columns, votes.weights, self.n_classes)
 
     def _correct(self, columns: IntArray, relative: float) -> None:
         if relative < 1.0:
             solution = self.diffusion.inner_solve(np.ascontiguousarray(self.R[:, columns]), relative)
-            self.report = solution.report
+            self.solve_report = solution.report
             self.Y[:, columns] += solution.X
 
     def _measure(self, refined: bool = True) -> None:
         """The norms of R that the bounds need."""
-        self._level, self._norm2 = np.zeros(self.n_columns), np.zeros(self.n_columns)
+        self._level, self._norm2 = np.zeros(self.n_classes), np.zeros(self.n_classes)
         for part in self._parts():
             R = self.R[part]
-            level = (np.abs(R) / self.diffusion.inner_root[part, None]).max(axis=0)
+            level = (np.abs(R) / self.diffusion.graph.inner_root[part, None]).max(axis=0)
             np.maximum(self._level, level, out=self._level)
             self._norm2 += np.einsum("ij,ij->j", R, R)
         self.refined = refined
@@ -198,7 +195,7 @@ class RunningSolution:
         level = self._level.sum() if of_sum else self._level.max(initial=0.0)
         norm = norms.sum() if of_sum else norms.max(initial=0.0)
         inner = slice(None) if rows is None else diffusion.graph.rank[rows]
-        by_level = diffusion.inner_root[inner] * float(level) / (1 - diffusion.alpha)
+        by_level = diffusion.graph.inner_root[inner] * float(level) / (1 - diffusion.alpha)
         bound = np.minimum(by_level, entry_bound(diffusion.alpha, float(norm)))
         bound *= diffusion.inner_error_factor()[inner]
         return diffusion.graph.to_user_order(bound) if rows is None else bound

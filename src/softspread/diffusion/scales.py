@@ -211,14 +211,12 @@ class ScaleFinder:
     def _local_solves(self, rows: IntArray, delta: float, show: bool = False) -> FloatArray:
         graph, chunk = self.graph, self.rule.chunk
         seeds = rows.astype(np.uint32)
-        out = np.zeros((len(rows), 5))
-        goal = ScaleGoal(self.alpha, delta, self._want_peak, self._max_degree)
+        out, system = np.zeros((len(rows), 5)), graph.inner_system(self.alpha)
+        goal = ScaleGoal(delta, self._want_peak, self._max_degree)
 
         def work(first: int) -> None:
             part = slice(first, first + chunk)
-            local_scales(
-                graph.inner_csr, graph.inner_degrees, goal, seeds[part], self._local_work(), out[part]
-            )
+            local_scales(system, graph.inner_degrees, goal, seeds[part], self._local_work(), out[part])
 
         chunks = range(0, len(rows), chunk)
         with progress_bar("scales of voted items", len(rows), show) as advance:

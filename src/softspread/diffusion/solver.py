@@ -92,7 +92,7 @@ def column_groups(n_columns: int) -> list[slice]:
 
 def apply_system(graph: Graph, alpha: float, X: FloatArray, workers: Workers) -> FloatArray:
     """(I - alpha S) X."""
-    out = np.empty_like(X)
+    out, system = np.empty_like(X), graph.inner_system(alpha)
     for group in column_groups(X.shape[1]):
         part = np.ascontiguousarray(X[:, group])
         product = np.empty_like(part)
@@ -105,7 +105,7 @@ def apply_system(graph: Graph, alpha: float, X: FloatArray, workers: Workers) ->
             width: tuple[int, ...] = width,
         ) -> None:
             ignored = np.empty(len(width))
-            apply_rows(graph.inner_csr, alpha, part, product, *rows, width, ignored)
+            apply_rows(system, part, product, *rows, width, ignored)
 
         workers.run(work, row_blocks(graph, part.shape[1]))
         out[:, group] = product

@@ -7,7 +7,7 @@ form: the random-walk form is D^-1/2 (symmetric form) D^1/2, so one set of solve
 numbering stays in ``graph``, ``diffusion`` and the compiled loops; everything above sees the user's order.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,12 @@ from scipy.sparse.csgraph import connected_components
 from softspread._common.archive import read_archive, write_archive
 from softspread._common.digests import digest
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IndexArray, IntArray
-from softspread._kernels.csr import Csr
+from softspread._kernels.system import System
 from softspread.errors import StoreError
 
 FORMAT_VERSION = 1
 NORMALIZATIONS = ("symmetric", "random_walk")
+ARRAYS = ("indptr", "indices", "weights", "inner_degrees", "order", "features")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +73,9 @@ class Graph:
         """Items without any neighbour; each is a component of its own."""
         return int(np.count_nonzero(self.inner_degrees == 0))
 
-    @cached_property
-    def inner_csr(self) -> Csr:
-        """The symmetric S in the inner order, for the compiled loops."""
-        return Csr(self.indptr, self.indices, self.weights)
+    def inner_system(self, alpha: float) -> System:
+        """I - alpha S in the inner order, for the compiled loops."""
+        return System(self.indptr, self.indices, self.weights, self.inner_root, alpha)
 
     @cached_property
     def rank(self) -> IntArray:
@@ -83,6 +83,11 @@ class Graph:
         rank = np.empty_like(self.order)
         rank[self.order] = np.arange(len(self.order))
         return rank
+
+    @cached_property
+    def inner_root(self) -> FloatArray:
+        """sqrt(d) in the inner order, with 1 for isolated items, so that it may be divided by."""
+        return np.sqrt(np.where(self.inner_degrees > 0, self.inner_degrees, 1.0))
 
     @property
     def degrees(self) -> FloatArray:
@@ -99,7 +104,7 @@ class Graph:
         """The operator in the user's order and in the normalisation asked for."""
         inner = self.inner_operator()
         if self.normalization == "random_walk":
-            root = self.root_degrees()
+            root = self.inner_root
             inner.data = inner.data * root[inner.indices] / np.repeat(root, np.diff(self.indptr))
         return self._to_user_matrix(inner)
 
@@ -107,13 +112,9 @@ class Graph:
     def affinity(self) -> csr_array:
         """The symmetric affinity A in the user's order."""
         inner = self.inner_operator()
-        root = self.root_degrees()
+        root = self.inner_root
         inner.data = inner.data * np.repeat(root, np.diff(self.indptr)) * root[inner.indices]
         return self._to_user_matrix(inner)
-
-    def root_degrees(self) -> FloatArray:
-        """sqrt(d) in the inner order, with 1 for isolated items, so that it may be divided by."""
-        return np.sqrt(np.where(self.inner_degrees > 0, self.inner_degrees, 1.0))
 
     def inner_operator(self) -> csr_array:
         """The symmetric S in the inner order."""
@@ -165,28 +166,17 @@ class Graph:
 
     def arrays(self) -> dict[str, AnyArray]:
         """All arrays of the graph, by field name."""
-        names = ("indptr", "indices", "weights", "inner_degrees", "order", "features")
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return {name: getattr(self, name) for name in ARRAYS if getattr(self, name) is not None}
 
     def facts(self) -> dict[str, Any]:
         """All other fields, ready for JSON."""
-        names = (
-            "kind",
-            "normalization",
-            "n_neighbors",
-            "sigma2",
-            "recall_",
-            "index",
-            "n_components",
-            "details",
-        )
-        return {name: getattr(self, name) for name in names}
+        return {part.name: getattr(self, part.name) for part in fields(self) if part.name not in ARRAYS}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, AnyArray], facts: dict[str, Any]) -> "Graph":
         """The inverse of :meth:`arrays` and :meth:`facts`."""
-        fields: dict[str, Any] = {**arrays, **facts}
-        return cls(**fields)
+        parts: dict[str, Any] = {**arrays, **facts}
+        return cls(**parts)
 
     def save(self, path: str | Path) -> None:
         """Write the graph to one file, whole or not at all; the folder must exist."""
