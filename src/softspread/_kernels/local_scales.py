@@ -217,7 +217,8 @@ def local_scale(system, degrees, goal, seed, work, out):
 
     ``out`` receives x_q + x.r, |r|**2, the runner-up (0 if the seed is the peak for sure), the size of P, and
     1 if memory ran out before the certificate was reached (then the values are only the best so far).
-    Theory: [scale certificate], [peak bound].
+
+    Returns how many nodes were met. Theory: [scale certificate], [peak bound].
     """
     alpha = system.alpha
     delta, want_peak, max_degree = goal
