@@ -286,6 +286,25 @@ def test_no_text_is_cut_off(path):
             assert not [v.value for v in values if isinstance(v, ast.Constant) and isinstance(v.value, str)]
 
 
+WITHOUT_OWN_TESTS = {
+    "_common/types.py": "names of array types",
+    "errors.py": "names of errors; every test of a refusal uses them",
+    "report/script.py": "the page's JavaScript, run in a browser by tests/web/test_browser.py",
+    "report/style.py": "the page's style",
+    "web/log/models.py": "tables, which tests/web/log/test_store.py compares with the migrations",
+    "web/log/migrations/env.py": "run by every test that opens a database",
+    "web/log/migrations/versions/v0001_first.py": "tests/web/log/test_store.py compares it with the tables",
+}
+
+
+@each_of([path for path in FILES if path.name != "__init__.py"])
+def test_every_module_has_its_own_tests(path):
+    """tests/room/test_file.py for room/file.py, but for modules that hold data alone."""
+    own = path.relative_to(SRC)
+    tests = Path(__file__).parent / own.parent / f"test_{own.stem.strip('_')}.py"
+    assert tests.exists() != (own.as_posix() in WITHOUT_OWN_TESTS)
+
+
 @everyfile
 def test_every_module_says_what_it_is_for(path):
     """A docstring opens each file."""

@@ -9,7 +9,6 @@ from scipy.stats import chisquare
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from softspread import simulate
 from softspread.errors import InputError
 from softspread.simulate import (
     Crowd,
@@ -119,14 +118,13 @@ def test_soft_labels_come_from_folds_that_did_not_see_the_item():
     assert_allclose(p, slow, rtol=1e-12)
 
 
-def test_soft_labels_are_probabilities_that_repeat_with_the_seed(monkeypatch):
+def test_soft_labels_are_probabilities_that_repeat_with_the_seed():
     """Rows sum to 1; the default classifier obeys the seed."""
-    monkeypatch.setattr(simulate, "N_TREES", 10)
     X, y = blobs()
-    p = simulate_soft_labels(X, y, 1)
+    p = simulate_soft_labels(X, y, 1, n_trees=10)
     assert_allclose(p.sum(axis=1), 1)
-    assert_array_equal(p, simulate_soft_labels(X, y, 1))
-    assert (p != simulate_soft_labels(X, y, 2)).any()
+    assert_array_equal(p, simulate_soft_labels(X, y, 1, n_trees=10))
+    assert (p != simulate_soft_labels(X, y, 2, n_trees=10)).any()
     assert (p.argmax(axis=1) == y).mean() > 1 / 2
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.colors import to_rgba
 
 from softspread import ProbabilisticLabelSpreading
-from softspread.demo import load_data
+from softspread.demo import DemoPlan, load_data
 from softspread.report import class_colors
 from softspread.simulate import draw_votes
 
@@ -25,7 +25,7 @@ INK, SOFT, PALE = "#1f2430", "#626a79", "#d9dce3"
 def main() -> None:
     """Compute and draw."""
     data_seed, draw_seed = np.random.SeedSequence(SEED).spawn(2)
-    data = load_data(np.random.default_rng(data_seed))
+    data = load_data(np.random.default_rng(data_seed), DemoPlan())
     votes = draw_votes(data.p_true, N_VOTES, np.random.default_rng(draw_seed))
     estimator = ProbabilisticLabelSpreading(alpha=0.9).fit(data.graph, votes)
     p = estimator.predict_proba()

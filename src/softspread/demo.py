@@ -7,7 +7,7 @@ Everything is computed here and nothing is printed; the command line prints, and
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -24,8 +24,8 @@ from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.graph.builders import knn_graph
 from softspread.graph.graph import Graph
 from softspread.metrics import rmse
-from softspread.report.layout import lay_out
-from softspread.simulate import draw_votes
+from softspread.report.layout import LayoutRule, lay_out
+from softspread.simulate import N_TREES, draw_votes
 from softspread.votes.votes import Votes
 
 SPREADING = "Spreading"
@@ -42,6 +42,9 @@ class DemoPlan:
     gammas: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0)
     neighbor_counts: tuple[int, ...] = (2, 5, 10, 20, 40)
     shown_budget: int = 1  # the maps open with the middle budget
+    n_items: int | None = None  # of the digits; None = all
+    n_trees: int = N_TREES  # whose class probabilities are the truth
+    layout: LayoutRule = field(default_factory=LayoutRule)  # of the map
 
     def methods(self) -> list[tuple[str, str, Callable[[], Any]]]:
         """Method, setting, and how to make its estimator."""
@@ -77,6 +80,7 @@ class DemoData:
     p_true: FloatArray  # (n, 10)
     graph: Graph
     positions: FloatArray  # (n, 2) for the eye only; no method sees them
+    truth: str  # where p_true comes from
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +211,7 @@ def run_demo(
     validation.count("draws", n_draws, smallest=1)
     data_seed, *draw_seeds = np.random.SeedSequence(seed).spawn(1 + n_draws)
     plan = DemoPlan() if plan is None else plan
-    data = load_data(np.random.default_rng(data_seed), plan.n_neighbors)
+    data = load_data(np.random.default_rng(data_seed), plan)
     advance(1)
     n = len(data.digits)
     budgets = [(share, max(1, round(share * n))) for share in plan.budgets]
@@ -242,12 +246,12 @@ def run_demo(
     return DemoResult(seed, n_draws, data, _rows(found, budgets, plan), tuple(views), plan)
 
 
-def load_data(rng: np.random.Generator, n_neighbors: int) -> DemoData:
+def load_data(rng: np.random.Generator, plan: DemoPlan) -> DemoData:
     """The digits with simulated soft labels, and what the demo adds to them: a graph and a map."""
-    found = digits.digits(random_state=rng)
+    found = digits.digits(random_state=rng, n_items=plan.n_items, n_trees=plan.n_trees)
     embedding = np.asarray(found.X)
-    graph = knn_graph(embedding, n_neighbors)
-    positions = lay_out(graph, embedding[:, :2], rng)
+    graph = knn_graph(embedding, plan.n_neighbors)
+    positions = lay_out(graph, embedding[:, :2], rng, plan.layout)
     return DemoData(
         np.asarray(found.images),
         np.asarray(found.labels),
@@ -255,6 +259,7 @@ def load_data(rng: np.random.Generator, n_neighbors: int) -> DemoData:
         np.asarray(found.p_true),
         graph,
         positions,
+        found.note,
     )
 
 
@@ -424,7 +429,7 @@ def _facts(result: DemoResult, seconds: float) -> dict[str, Any]:
     return {
         "Items": f"scikit-learn's digits, {len(data.digits)} images of 8 x 8 pixels",
         "Embedding": f"PCA of the pixels to {digits.DIGITS_DIMENSION} dimensions",
-        "Truth": digits.DIGITS_TRUTH,
+        "Truth": data.truth,
         "Votes": "item uniform with replacement, class from its true soft label; smaller budgets are the "
         "first votes",
         "Graph": f"{result.plan.n_neighbors} nearest neighbours, in {data.graph.n_components} component(s)",

@@ -266,7 +266,13 @@ def draw_crowd_votes(
 
 # ------------------------------------------------------------------------------------------------ soft labels
 def simulate_soft_labels(
-    X: Any, y: Any, random_state: Any = None, *, classifier: Any = None, n_folds: int = N_FOLDS
+    X: Any,
+    y: Any,
+    random_state: Any = None,
+    *,
+    classifier: Any = None,
+    n_folds: int = N_FOLDS,
+    n_trees: int = N_TREES,
 ) -> FloatArray:
     """Give hard-labelled items soft labels.
 
@@ -281,9 +287,11 @@ def simulate_soft_labels(
     random_state : int, Generator or None, optional
         Seeds the folds and the default classifier.
     classifier : estimator, optional
-        Anything with scikit-learn's ``fit`` and ``predict_proba``; else 100 extremely randomised trees.
+        Anything with scikit-learn's ``fit`` and ``predict_proba``; else extremely randomised trees.
     n_folds : int, default 3
         Parts of the cross-validation.
+    n_trees : int, default 100
+        Trees of the default classifier.
 
     Returns
     -------
@@ -304,7 +312,7 @@ def simulate_soft_labels(
     folds = validation.count("n_folds", n_folds, smallest=2)
     _check_labels(features, labels, folds)
     seed = int(validation.generator(random_state).integers(2**31 - 1))
-    model = ExtraTreesClassifier(N_TREES, random_state=seed) if classifier is None else classifier
+    model = ExtraTreesClassifier(n_trees, random_state=seed) if classifier is None else classifier
     parts = StratifiedKFold(folds, shuffle=True, random_state=seed)
     return np.asarray(
         cross_val_predict(model, features, labels, cv=parts, method="predict_proba"), dtype=np.float64

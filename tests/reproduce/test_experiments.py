@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from softspread.report import escape
-from softspread.reproduce.dcic import miniatures
 from softspread.reproduce.plan import load_plan, plan_names
 from softspread.reproduce.present.page import present, write_page
 from softspread.reproduce.run import Progress, run_plan
@@ -42,7 +41,7 @@ def tiny(name):
     if plan.measure == "estimated_rmse":
         options = {"sizes": [[5, 10]], "votes_per_item": [[1, 3]]}
     if plan.measure == "dcic":
-        options["slice"] = [1]
+        options |= {"slice": [1], "size": {"items": 60}}
     votes = tuple(min(number, 30 + number % 7) for number in ends(list(plan.votes)) or ())
     if "sequence" in design:
         design["sequence"] = [list(votes)]
@@ -59,11 +58,10 @@ def tiny(name):
 
 
 @pytest.mark.parametrize("name", plan_names())
-def test_every_experiment_runs_and_is_shown(name, tmp_path, monkeypatch):
+def test_every_experiment_runs_and_is_shown(name, tmp_path):
     """Rows for all trials, the table and the figure that the plan asks for, and a page."""
     if name == "dcic":
         pytest.importorskip("PIL", reason="needs Pillow")
-        monkeypatch.setattr(miniatures, "MINI_ITEMS", 60)
     plan, progress = tiny(name), Progress()
     frame = run_plan(plan, tmp_path, progress=progress)
     model_alone = sum("without predictions" in reason for reason in progress.skipped)

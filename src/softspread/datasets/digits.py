@@ -17,16 +17,19 @@ from softspread.simulate import N_FOLDS, N_TREES, simulate_soft_labels
 
 LARGEST_GREY = 16.0  # pixels of the digits are 0 to 16
 DIGITS_DIMENSION = 20  # of the embedding, as many as the paper uses
-DIGITS_TRUTH = f"class probabilities of {N_TREES} extremely randomised trees, {N_FOLDS}-fold cross-validated"
 
 
-def digits(features: str | None = None, random_state: Any = 0) -> Dataset:
+def digits(
+    features: str | None = None, random_state: Any = 0, *, n_items: int | None = None, n_trees: int = N_TREES
+) -> Dataset:
     """1797 images of handwritten digits with simulated soft labels; scikit-learn ships the images.
 
     Parameters
     ----------
     features : "pca20" (default), "pixels", or "<technique><dimension>" with pca, isomap or umap
     random_state : seeds the soft labels and the embedding
+    n_items : how many of the images, from the first on; None = all
+    n_trees : of the classifier whose probabilities are the soft labels
 
     Examples
     --------
@@ -36,9 +39,9 @@ def digits(features: str | None = None, random_state: Any = 0) -> Dataset:
     from sklearn.datasets import load_digits
 
     pixels, labels = load_digits(return_X_y=True)
-    pixels = np.asarray(pixels, dtype=np.float64) / LARGEST_GREY
+    pixels, labels = np.asarray(pixels[:n_items], dtype=np.float64) / LARGEST_GREY, labels[:n_items]
     rng = validation.generator(random_state)
-    p_true = simulate_soft_labels(pixels, labels, rng)
+    p_true = simulate_soft_labels(pixels, labels, rng, n_trees=n_trees)
     name = f"pca{DIGITS_DIMENSION}" if features is None else features
     images = (pixels * 255).round().astype(np.uint8).reshape(-1, 8, 8)
     return Dataset(
@@ -49,7 +52,7 @@ def digits(features: str | None = None, random_state: Any = 0) -> Dataset:
         np.asarray(labels, dtype=np.int64),
         images=images,
         features=name,
-        note=DIGITS_TRUTH,
+        note=f"class probabilities of {n_trees} extremely randomised trees, {N_FOLDS}-fold cross-validated",
     )
 
 

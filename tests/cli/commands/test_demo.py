@@ -5,22 +5,18 @@ import json
 import os
 
 import pytest
-from sklearn import datasets
 
 from command_line import run
-from softspread import demo, simulate
-from softspread.report.layout import LayoutRule, lay_out
+from softspread import demo
+from softspread.report.layout import LayoutRule
 
 
 @pytest.fixture
 def quick(monkeypatch):
     """The first 300 digits, one setting of each method, soft labels of ten trees, a short layout."""
-    pixels, digits = datasets.load_digits(return_X_y=True)
-    monkeypatch.setattr(datasets, "load_digits", lambda return_X_y: (pixels[:300], digits[:300]))
-    monkeypatch.setattr(simulate, "N_TREES", 10)
-    monkeypatch.setattr(demo, "lay_out", functools.partial(lay_out, rule=LayoutRule(rounds=5)))
     short = {"alphas": (0.9,), "gammas": (1.0,), "neighbor_counts": (5,)}
-    monkeypatch.setattr(demo, "DemoPlan", functools.partial(demo.DemoPlan, **short))
+    small = {"n_items": 300, "n_trees": 10, "layout": LayoutRule(rounds=5)}
+    monkeypatch.setattr(demo, "DemoPlan", functools.partial(demo.DemoPlan, **short, **small))
 
 
 def test_demo_prints_the_table_and_writes_the_report(quick, tmp_path):

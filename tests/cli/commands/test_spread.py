@@ -59,22 +59,6 @@ def test_json_is_one_document(folder):
     assert sum(document["verdicts"].values()) == N
 
 
-def test_report_is_written_with_thumbnails(folder):
-    """One page, with pictures where a folder has them."""
-    image = pytest.importorskip("PIL.Image")
-    (folder / "images").mkdir()
-    for row in range(N):
-        image.new("RGB", (9, 9)).save(folder / "images" / f"img_{row:03d}.png")
-    result = run("spread", *FILES, "-o", "s.csv", "--report", "r.html", "--images", "images")
-    assert result.exit_code == 0, result.output
-    text = (folder / "r.html").read_text(encoding="utf-8")
-    assert text.count("data:image/jpeg") >= 12
-    assert "Why this alpha" in text
-    refused(
-        run("spread", *FILES, "-o", "s.csv", "--report", "r.html", "--images", "none"), "no folder of images"
-    )
-
-
 def test_dry_run_reads_little_and_writes_nothing(folder):
     """Shape, time and memory are told."""
     document = json.loads(run("spread", *FILES, "--dry-run", "--json").stdout)

@@ -26,7 +26,7 @@ from softspread.datasets.digits import digits
 from softspread.datasets.local_files import read_images
 from softspread.errors import InputError, StoreError
 from softspread.estimators.spreading import ProbabilisticLabelSpreading
-from softspread.reproduce.dcic.miniatures import N_FOLDS, write_miniature
+from softspread.reproduce.dcic.miniatures import N_FOLDS, MiniatureSize, write_miniature
 from softspread.reproduce.methods.network import SmallNetwork
 from softspread.reproduce.plan import Trial
 from softspread.simulate import draw_columns
@@ -348,7 +348,8 @@ def open_dataset(trial: Trial, data: Path | None, load_digits: Callable[[], Data
     name, side = str(trial.dataset["name"]), int(trial.options.get("side", SIDE))
     if name.startswith("mini_"):
         with tempfile.TemporaryDirectory() as folder:
-            write_miniature(Path(folder), name, load_digits(), trial.seed)
+            size = MiniatureSize(**trial.options.get("size", {}))
+            write_miniature(Path(folder), name, load_digits(), trial.seed, size)
             return _open(Path(folder), name, side)
     if data is None or not (data / "dcic").is_dir():
         raise LackingError(f"the DCIC datasets are not in the data folder. {DCIC_HELP}")

@@ -163,62 +163,51 @@ def _quickest(task: Task, alpha: Any) -> str:
 
 
 def _chosen_by_truth(task: Task, bandwidth: str) -> tuple[Graph, dict[str, Any]]:
-    found = tune(
+    found = _tuned_by_truth(task, bandwidth=bandwidth)
+    chosen = {"alpha": found.alpha, "n_neighbors": found.n_neighbors}
+    return task.graph(int(found.n_neighbors or 1), bandwidth), chosen
+
+
+def _tuned_by_truth(task: Task, **options: Any) -> Any:
+    classes, seed = task.data.classes, task.seed
+    return tune(
         task.X,
         task.votes,
-        classes=task.data.classes,
+        classes=classes,
         truth=task.p_true,
         n_trials=TRUTH_TRIALS,
-        bandwidth=bandwidth,
         n_jobs=1,
-        random_state=task.seed,
+        random_state=seed,
+        **options,
     )
-    return task.graph(int(found.n_neighbors or 1), bandwidth), {
-        "alpha": found.alpha,
-        "n_neighbors": found.n_neighbors,
-    }
 
 
 def count_votes(task: Task) -> Outcome:
     """Each item's own votes."""
-    estimator = VoteHistogram().fit(task.X, task.votes, classes=task.data.classes)
-    return Outcome(estimator.predict_proba(), estimator.evidence_)
+    return _baseline(task, VoteHistogram())
 
 
 def kernel_regression(task: Task, gamma: float | str = 1.0) -> Outcome:
     """Gaussian kernel; gamma "truth" chooses in hindsight."""
-    chosen = {}
-    if gamma == TRUTH:
-        chosen = {"gamma": _baseline_by_truth(task, "gkr").gamma}
-    estimator = GaussianKernelRegression(gamma=chosen.get("gamma", gamma)).fit(
-        task.X, task.votes, classes=task.data.classes
-    )
-    return Outcome(estimator.predict_proba(), estimator.evidence_, chosen)
+    return _with_choice(task, "gkr", GaussianKernelRegression(), gamma)
 
 
 def nearest_votes(task: Task, n_neighbors: int | str = 20) -> Outcome:
     """All votes of the nearest voted items; n_neighbors "truth" chooses in hindsight."""
-    chosen = {}
-    if n_neighbors == TRUTH:
-        chosen = {"n_neighbors": _baseline_by_truth(task, "knn").n_neighbors}
-    number = chosen.get("n_neighbors", n_neighbors)
-    estimator = KNeighborsVotes(n_neighbors=number, n_jobs=1).fit(
-        task.X, task.votes, classes=task.data.classes
-    )
-    return Outcome(estimator.predict_proba(), estimator.evidence_, chosen)
+    return _with_choice(task, "knn", KNeighborsVotes(n_jobs=1), n_neighbors)
 
 
-def _baseline_by_truth(task: Task, method: str) -> Any:
-    return tune(
-        task.X,
-        task.votes,
-        classes=task.data.classes,
-        truth=task.p_true,
-        method=method,
-        n_trials=TRUTH_TRIALS,
-        n_jobs=1,
-        random_state=task.seed,
-    )
+def _with_choice(task: Task, method: str, estimator: Any, value: float | str) -> Outcome:
+    """A baseline at a value of its main parameter, or at the one that the truth prefers."""
+    name, chosen = MAIN_PARAMETER[method], {}
+    if value == TRUTH:
+        value = chosen[name] = getattr(_tuned_by_truth(task, method=method), name)
+    return _baseline(task, estimator.set_params(**{name: value}), chosen)
+
+
+def _baseline(task: Task, estimator: Any, chosen: Mapping[str, Any] | None = None) -> Outcome:
+    estimator.fit(task.X, task.votes, classes=task.data.classes)
+    return Outcome(estimator.predict_proba(), estimator.evidence_, chosen or {})
 
 
 def model_alone(task: Task) -> Outcome:
@@ -261,6 +250,7 @@ TITLES = {
     "dawid_skene": "crowd-kit Dawid-Skene",
     "crowdlab": "cleanlab CROWDLAB",
 }
+MAIN_PARAMETER = {"pls": "alpha", "gkr": "gamma", "knn": "n_neighbors"}  # named in titles
 
 
 def find_method(name: str) -> Method:
@@ -268,6 +258,11 @@ def find_method(name: str) -> Method:
     if name not in METHODS:
         raise InputError(f"method {name!r} is unknown; there are {', '.join(METHODS)}.")
     return METHODS[name]
+
+
+def setting_text(value: float | str) -> str:
+    """A word as it is, a number without needless zeros."""
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def method_title(name: str, parameters: Mapping[str, Any]) -> str:
@@ -280,13 +275,10 @@ def method_title(name: str, parameters: Mapping[str, Any]) -> str:
     >>> method_title("pls", {"alpha": 0.9, "bandwidth": "mean"}), method_title("gkr", {"gamma": "truth"})
     ('PLS (0.9)', 'GKR (*)')
     """
-    main = {"pls": "alpha", "gkr": "gamma", "knn": "n_neighbors"}.get(name)
     title = TITLES.get(name, name)
-    words = []
-    if main is not None and main in parameters:
-        value = parameters[main]
-        words.append({TRUTH: "*"}.get(value, value) if isinstance(value, str) else f"{value:g}")
-    if "prior" in parameters and parameters["prior"] != "none":
+    value = parameters.get(MAIN_PARAMETER.get(name, ""))
+    words = [] if value is None else ["*" if value == TRUTH else setting_text(value)]
+    if parameters.get("prior", "none") != "none":
         words.append(
             {"model": "model as prior", "votes": "classifier of votes as prior"}[parameters["prior"]]
         )

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from softspread.errors import InputError
-from softspread.reproduce.methods.methods import method_title
+from softspread.reproduce.methods.methods import MAIN_PARAMETER, method_title, setting_text
 from softspread.reproduce.plan import Plan
 from softspread.reproduce.run import each, setting
 
@@ -92,11 +92,8 @@ def paper_numbers(name: str) -> dict[str, dict[str, list[float]]]:
 
 def paper_key(method: str, parameters: str) -> str:
     """Name of a method in the paper's tables, such as "pls_0.9"."""
-    main = {"pls": "alpha", "gkr": "gamma", "knn": "n_neighbors"}.get(method)
-    if main is None:
-        return method
-    value = setting(parameters, main)
-    return f"{method}_{value}" if isinstance(value, str) else f"{method}_{value:g}"
+    value = setting(parameters, MAIN_PARAMETER.get(method, ""))
+    return method if value is None else f"{method}_{setting_text(value)}"
 
 
 # ------------------------------------------------------------------------------------------------ summarising
