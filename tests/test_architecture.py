@@ -283,6 +283,7 @@ def test_no_text_is_cut_off(path):
         if isinstance(body, list):
             lines = body[isinstance(node, documented) :]
             values = [line.value for line in lines if isinstance(line, ast.Expr)]
+            assert not [v for v in values if isinstance(v, ast.JoinedStr)]
             assert not [v.value for v in values if isinstance(v, ast.Constant) and isinstance(v.value, str)]
 
 

@@ -29,7 +29,7 @@ def test_the_page_says_what_went_in_and_what_was_chosen(folder):
     text = (folder / "r.html").read_text(encoding="utf-8")
     facts = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text))
     assert facts["Items"].startswith(f"{N} in 3 dimensions")
-    assert facts["Votes"] == "300 of 300 in votes.csv, format csv"
+    assert facts["Votes"] == "300 of 300 in votes.csv, format long"
     assert facts["Classes"] == "2: cat, dog"
     assert (facts["Alpha"], facts["Seed"]) == ("0.5 (given)", "3")
     assert "Left out" not in facts

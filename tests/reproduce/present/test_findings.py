@@ -70,7 +70,9 @@ def test_neighbours_and_alpha():
     settings = [(0.1, 5, 0.3), (0.1, 50, 0.2), (0.99, 5, 0.2), (0.99, 50, 0.1)]
     frame = rows_of([0.5] * 4, budget=0.1, rmse=[value for _, _, value in settings])
     frame["parameters"] = [json.dumps({"alpha": a, "n_neighbors": k}) for a, k, _ in settings]
-    assert [one.holds for one in check_findings({"alpha_k": frame})] == [True, False]
+    small, large = check_findings({"alpha_k": frame})
+    assert (small.holds, large.holds) == (True, False)
+    assert small.number == "alpha 0.1: RMSE 0.2000 with 50 neighbours, 0.3000 with 5"
 
 
 def test_the_authors_rows_are_compared_with_their_spread():

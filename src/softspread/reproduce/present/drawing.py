@@ -26,10 +26,20 @@ def pyplot() -> Any:
     return plt
 
 
+def grid(
+    n_rows: int, n_columns: int, width: float = WIDTH, height: float = HEIGHT, **options: Any
+) -> tuple[Any, Any]:
+    """A figure and its panels in rows and columns, each of the given size."""
+    size = (width * n_columns, height * n_rows)
+    figure, axes = pyplot().subplots(
+        n_rows, n_columns, figsize=size, layout="constrained", squeeze=False, **options
+    )
+    return figure, axes
+
+
 def panels(n: int, width: float = WIDTH, height: float = HEIGHT) -> tuple[Any, list[Any]]:
     """A figure with panels side by side."""
-    plt = pyplot()
-    figure, axes = plt.subplots(1, n, figsize=(width * n, height), layout="constrained", squeeze=False)
+    figure, axes = grid(1, n, width, height)
     return figure, list(axes[0])
 
 
@@ -73,11 +83,16 @@ def finish(axes: Any, title: str, x: str, y: str, legend: bool = True) -> None:
         axes.legend(fontsize=7)
 
 
-def logarithmic(axes: Any, which: str) -> None:
-    """A logarithmic axis with plain numbers at 1, 2, 5, 10, ...
+def logarithmic(axes: Any, which: str = "x") -> None:
+    """Make an axis logarithmic, or both ("xy"), with plain numbers at 1, 2, 5, 10, ...
 
     Only 1 and 10 are labelled where it spans many decades.
     """
+    for name in which:
+        _logarithmic(axes, name)
+
+
+def _logarithmic(axes: Any, which: str) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axis = getattr(axes, f"{which}axis")

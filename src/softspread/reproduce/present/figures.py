@@ -15,10 +15,9 @@ from softspread.reproduce.measures import ENTROPY_BINS, Bench, first_votes
 from softspread.reproduce.methods.methods import Task, spread
 from softspread.reproduce.plan import Plan
 from softspread.reproduce.present.drawing import (
-    HEIGHT,
-    WIDTH,
     draw_lines,
     finish,
+    grid,
     logarithmic,
     panels,
     pyplot,
@@ -37,7 +36,7 @@ def _per_dataset(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
 
 
 def trajectories(plan: Plan, frame: pd.DataFrame) -> Any:
-    """RMSE over the budget, one line a method; dotted: the paper's on CIFAR-10-H."""
+    """RMSE over the budget, one line per method; dotted: the paper's on CIFAR-10-H."""
     parts = _per_dataset(frame)
     many = any(part["method_label"].nunique() > MANY_LINES for _, part in parts)
     figure, places = panels(len(parts), 6.4 if many else 5.8, 4.4)
@@ -49,8 +48,7 @@ def trajectories(plan: Plan, frame: pd.DataFrame) -> Any:
                     budgets = [float(budget) for budget in numbers]
                     axes.plot(budgets, [value[0] for value in numbers.values()], ":", color=GREY, linewidth=1)
             axes.plot([], [], ":", color=GREY, label="paper (CLIP features)")
-        logarithmic(axes, "x")
-        logarithmic(axes, "y")
+        logarithmic(axes, "xy")
         finish(axes, name, "votes per item", "RMSE", legend=not many)
     if many:
         handles, labels = places[-1].get_legend_handles_labels()
@@ -73,7 +71,7 @@ def train_test(plan: Plan, frame: pd.DataFrame) -> Any:
             linestyle="--",
             marker="",
         )
-        logarithmic(axes, "x")
+        logarithmic(axes)
         finish(axes, name, "votes per item", "RMSE")
     return figure
 
@@ -86,8 +84,7 @@ def evidence(plan: Plan, frame: pd.DataFrame) -> Any:
     draw_lines(axes, frame, "spread", "mean_evidence", "dataset_label")
     xs = np.array([frame["spread"].min(), frame["spread"].max()])
     axes.plot(xs, 0.1 * xs, ":", color=GREY, label="0.1 / (1 - alpha)")
-    logarithmic(axes, "x")
-    logarithmic(axes, "y")
+    logarithmic(axes, "xy")
     finish(axes, "", "1 / (1 - alpha)", "mean evidence (votes)")
     return figure
 
@@ -125,15 +122,11 @@ def heat_budget(plan: Plan, frame: pd.DataFrame) -> Any:
 
 
 def heat_neighbors(plan: Plan, frame: pd.DataFrame) -> Any:
-    """RMSE by alpha and number of neighbours, one map a budget; one row of maps a dataset."""
-    plt = pyplot()
+    """RMSE by alpha and number of neighbours, one map per budget, one row of maps per dataset."""
     parts = _per_dataset(frame)
     budgets = sorted(frame["budget"].unique())
-    shape = (len(parts), len(budgets))
-    figure, grid = plt.subplots(
-        *shape, figsize=(5.2 * shape[1], 3.9 * shape[0]), layout="constrained", squeeze=False
-    )
-    for line, (name, trials) in zip(grid, parts, strict=True):
+    figure, lines = grid(len(parts), len(budgets), 5.2, 3.9)
+    for line, (name, trials) in zip(lines, parts, strict=True):
         part = trials.assign(
             alpha=each(trials, "parameters", "alpha").astype(float),
             k=each(trials, "parameters", "n_neighbors").astype(int),
@@ -146,73 +139,55 @@ def heat_neighbors(plan: Plan, frame: pd.DataFrame) -> Any:
 
 def neighbors(plan: Plan, frame: pd.DataFrame) -> Any:
     """RMSE over the number of neighbours."""
-    parts = _per_dataset(frame)
+    return _rmse_over(frame, each(frame, "parameters", "n_neighbors").astype(int), "neighbours")
+
+
+def concentrate(plan: Plan, frame: pd.DataFrame) -> Any:
+    """RMSE over the share of items that the votes are placed on."""
+    shares = each(frame, "design", "subset_share").astype(float)
+    budget = f", budget {percent(float(frame['budget'].iloc[0]))}"
+    return _rmse_over(frame, shares, "share of items that get votes", budget)
+
+
+def _rmse_over(frame: pd.DataFrame, setting: Any, text: str, suffix: str = "") -> Any:
+    parts = _per_dataset(frame.assign(setting=setting))
     figure, places = panels(len(parts))
-    for axes, (name, trials) in zip(places, parts, strict=True):
-        part = trials.assign(k=each(trials, "parameters", "n_neighbors").astype(int))
-        draw_lines(axes, part, "k", "rmse", "method_label")
-        logarithmic(axes, "x")
-        finish(axes, name, "neighbours", "RMSE")
+    for axes, (name, part) in zip(places, parts, strict=True):
+        draw_lines(axes, part, "setting", "rmse", "method_label")
+        logarithmic(axes)
+        finish(axes, name + suffix, text, "RMSE")
     return figure
 
 
 def growing(plan: Plan, frame: pd.DataFrame) -> Any:
     """RMSE and mean evidence over the number of items, votes fixed."""
-    plt = pyplot()
     parts = _per_dataset(frame)
-    figure, grid = plt.subplots(
-        len(parts), 2, figsize=(2 * WIDTH, HEIGHT * len(parts)), layout="constrained", squeeze=False
-    )
-    for (left, right), (name, trials) in zip(grid, parts, strict=True):
+    figure, lines = grid(len(parts), 2)
+    for (left, right), (name, trials) in zip(lines, parts, strict=True):
         part = trials.assign(
             label=trials["method_label"] + ", " + trials["votes"].astype(int).astype(str) + " votes"
         )
         for axes, column, text in ((left, "rmse", "RMSE"), (right, "mean_evidence", "mean evidence (votes)")):
             draw_lines(axes, part, "n_items", column, "label")
-            logarithmic(axes, "x")
+            logarithmic(axes)
             finish(axes, name, "items", text)
         logarithmic(right, "y")
     return figure
 
 
-def concentrate(plan: Plan, frame: pd.DataFrame) -> Any:
-    """RMSE over the share of items that the votes are placed on."""
-    parts = _per_dataset(frame)
-    figure, places = panels(len(parts))
-    for axes, (name, trials) in zip(places, parts, strict=True):
-        part = trials.assign(share=each(trials, "design", "subset_share").astype(float))
-        draw_lines(axes, part, "share", "rmse", "method_label")
-        logarithmic(axes, "x")
-        finish(
-            axes,
-            f"{name}, budget {percent(float(part['budget'].iloc[0]))}",
-            "share of items that get votes",
-            "RMSE",
-        )
-    return figure
-
-
 def estimated_rmse(plan: Plan, frame: pd.DataFrame) -> Any:
     """Estimated RMSE over votes spent: by histograms (left), with their noise removed (right)."""
-    plt = pyplot()
     parts = _per_dataset(frame)
-    figure, grid = plt.subplots(
-        len(parts),
-        2,
-        figsize=(2 * WIDTH, HEIGHT * len(parts)),
-        layout="constrained",
-        squeeze=False,
-        sharey="row",
-    )
-    for line, (name, trials) in zip(grid, parts, strict=True):
-        part = trials.assign(label=trials["votes_per_item"].astype(str) + " votes an item")
+    figure, lines = grid(len(parts), 2, sharey="row")
+    for line, (name, trials) in zip(lines, parts, strict=True):
+        part = trials.assign(label=trials["votes_per_item"].astype(str) + " votes per item")
         for axes, column, text in (
             (line[0], "estimate", "histograms, as the paper"),
             (line[1], "corrected", "corrected for the votes' noise"),
         ):
             draw_lines(axes, part.dropna(subset=[column]), "votes", column, "label")
             axes.axhline(part["rmse"].mean(), color="crimson", linewidth=1, label="true RMSE")
-            logarithmic(axes, "x")
+            logarithmic(axes)
             finish(axes, f"{name}: {text}", "votes in the annotated set", "estimated RMSE")
     return figure
 
@@ -222,42 +197,32 @@ def dimensions(plan: Plan, frame: pd.DataFrame) -> Any:
     figure, places = panels(3)
     frame = frame.assign(technique=frame["features"].str.rstrip("0123456789"))
     frame["line"] = frame["dataset"] + ", " + frame["technique"]
-    for axes, x, y, labels in (
-        (places[0], "dimension", "silhouette", ("dimensions", "silhouette")),
-        (places[1], "dimension", "rmse", ("dimensions", "RMSE")),
-        (places[2], "silhouette", "rmse", ("silhouette", "RMSE")),
-    ):
+    titles = {"dimension": "dimensions", "silhouette": "silhouette", "rmse": "RMSE"}
+    shown = (("dimension", "silhouette"), ("dimension", "rmse"), ("silhouette", "rmse"))
+    for axes, (x, y) in zip(places, shown, strict=True):
         draw_lines(axes, frame, x, y, "line", **({"linestyle": ""} if x == "silhouette" else {}))
         if x == "dimension":
-            logarithmic(axes, "x")
-        finish(axes, "", *labels)
+            logarithmic(axes)
+        finish(axes, "", titles[x], titles[y])
     return figure
 
 
 def moons(plan: Plan, frame: pd.DataFrame) -> Any:
     """Soft labels after more and more votes, and the truth."""
-    plt = pyplot()
     trial = plan.trials(int(frame["seed"].iloc[0]))[0]
     task, _ = Bench().task(trial)
     steps = trial.options["steps"]
     n_columns = (len(steps) + 2) // 2
-    figure, grid = plt.subplots(2, n_columns, figsize=(3.1 * n_columns, 5.4), layout="constrained")
-    places = list(grid.ravel())
+    figure, lines = grid(2, n_columns, 3.1, 2.7)
+    places = list(lines.ravel())
     X = task.X
+    scale = {"cmap": "coolwarm", "vmin": 0, "vmax": 1}
 
     def draw(axes: Any, p: Any, title: str, voted: Sequence[int] = ()) -> Any:
-        points = axes.scatter(*X.T, c=p[:, 1], cmap="coolwarm", vmin=0, vmax=1, s=22, edgecolor="none")
+        points = axes.scatter(*X.T, c=p[:, 1], s=22, edgecolor="none", **scale)
         if len(voted):
-            axes.scatter(
-                *X[list(voted)].T,
-                c=p[list(voted), 1],
-                cmap="coolwarm",
-                vmin=0,
-                vmax=1,
-                s=60,
-                marker="^",
-                edgecolor="black",
-            )
+            own = list(voted)
+            axes.scatter(*X[own].T, c=p[own, 1], s=60, marker="^", edgecolor="black", **scale)
         axes.set_title(title, fontsize=9)
         axes.set_xticks([])
         axes.set_yticks([])
@@ -270,7 +235,7 @@ def moons(plan: Plan, frame: pd.DataFrame) -> Any:
     last = draw(places[len(steps)], task.p_true, "truth")
     for axes in places[len(steps) + 1 :]:
         axes.axis("off")
-    figure.colorbar(last, ax=grid, label="probability of the second class", shrink=0.7)
+    figure.colorbar(last, ax=lines, label="probability of the second class", shrink=0.7)
     return figure
 
 
@@ -324,9 +289,8 @@ def runtime(plan: Plan, frame: pd.DataFrame) -> Any:
     """Milliseconds per vote over the number of items."""
     figure, (axes,) = panels(1)
     draw_lines(axes, frame.assign(way=each(frame, "options", "way")), "n_items", "ms_per_vote", "way")
-    axes.plot([1_000, 1_000_000], [1, 260], "x", color="crimson", label="paper (GPU, one solve a vote)")
-    logarithmic(axes, "x")
-    logarithmic(axes, "y")
+    axes.plot([1_000, 1_000_000], [1, 260], "x", color="crimson", label="paper (GPU, one solve per vote)")
+    logarithmic(axes, "xy")
     finish(axes, "one core, graph excluded", "items", "ms per vote")
     return figure
 
@@ -343,28 +307,30 @@ def consistency(plan: Plan, frame: pd.DataFrame) -> Any:
         strict=True,
     ):
         draw_lines(axes, frame, "n_items", column, "line")
-        logarithmic(axes, "x")
-        logarithmic(axes, "y")
+        logarithmic(axes, "xy")
         finish(axes, "", "items", text)
     return figure
 
 
 FIGURES: dict[str, Callable[[Plan, pd.DataFrame], Any]] = {
-    "trajectories": trajectories,
-    "train_test": train_test,
-    "evidence": evidence,
-    "heat_budget": heat_budget,
-    "heat_neighbors": heat_neighbors,
-    "neighbors": neighbors,
-    "growing": growing,
-    "concentrate": concentrate,
-    "estimated_rmse": estimated_rmse,
-    "dimensions": dimensions,
-    "moons": moons,
-    "sine": sine,
-    "entropy": entropy,
-    "runtime": runtime,
-    "consistency": consistency,
+    draw.__name__: draw
+    for draw in (
+        trajectories,
+        train_test,
+        evidence,
+        heat_budget,
+        heat_neighbors,
+        neighbors,
+        growing,
+        concentrate,
+        estimated_rmse,
+        dimensions,
+        moons,
+        sine,
+        entropy,
+        runtime,
+        consistency,
+    )
 }
 
 

@@ -17,14 +17,10 @@ FLAT = 0.10  # a change below a tenth is "stagnates"
 STEEP = 0.30  # a change above three tenths is "falls"
 SLOPES = (0.7, 1.1)  # of log evidence over log 1/(1 - alpha); components and peaks keep it below 1
 LEVEL = 0.01  # two RMSEs this close count as level,
-STANDARD_ERRORS = (
-    2.0  # ... and so do two whose difference, draw by draw, is within so many of its standard errors
-)
+STANDARD_ERRORS = 2.0  # ... and so do two whose difference, draw by draw, is within this many of its errors
 OURS = ("PLS (auto, classifier of votes as prior)", "PLS (auto)")  # the first that was run is judged
-ROWS_WITHIN = (
-    2 / 3
-)  # of the authors' rows that have to lie within one of their standard deviations: of draws from one
-#                      normal distribution, 68 % do
+# Share of the authors' rows that must lie within one of their standard deviations; of normal draws, 68 % do.
+ROWS_WITHIN = 2 / 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +107,9 @@ def alpha_and_neighbors(frames: Frames) -> Iterator[Finding]:
             (means.index.max(), few, many, "a large alpha likes few neighbours"),
         ):
             row = means.loc[alpha]
-            number = f"alpha {alpha:g}: RMSE {row[better]:.4f} with {better} neighbours, {row[worse]:.4f} "
-            f"with {worse}"
-            yield Finding(name, dataset, words, bool(row[better] < row[worse]), number)
+            numbers = f"{row[better]:.4f} with {better} neighbours, {row[worse]:.4f} with {worse}"
+            holds = bool(row[better] < row[worse])
+            yield Finding(name, dataset, words, holds, f"alpha {alpha:g}: RMSE {numbers}")
 
 
 def stagnation(frames: Frames) -> Iterator[Finding]:
@@ -301,7 +297,7 @@ def authors_rows(frames: Frames) -> Iterator[Finding]:
             numbers = paper.get(str(key), {})
             found = numbers.get(str(int(votes))) or numbers.get("two_moons")
             if not found or len(found) < 2 or str(key).endswith("_truth") or key == "histogram":
-                continue  # counting votes has no spread but that of the points, which are drawn anew
+                continue  # counting votes has no spread but that of the points, which are drawn again
             mean, spread = found
             ours = group["rmse"].mean()
             if abs(ours - mean) <= spread:
@@ -402,5 +398,5 @@ CHECKS: tuple[Callable[[Frames], Iterator[Finding]], ...] = (
 
 
 def check_findings(frames: Frames) -> list[Finding]:
-    """All statements that the experiments at hand can decide."""
+    """All statements that these experiments can decide."""
     return [finding for check in CHECKS for finding in check(frames)]
