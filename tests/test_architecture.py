@@ -288,12 +288,10 @@ def test_no_text_is_cut_off(path):
 
 
 WITHOUT_OWN_TESTS = {
-    "_common/types.py": "names of array types",
     "errors.py": "names of errors; every test of a refusal uses them",
-    "report/script.py": "the page's JavaScript, run in a browser by tests/web/test_browser.py",
+    "report/script.py": "the page's JavaScript; tests of maps and points read the data it gets",
     "report/style.py": "the page's style",
     "web/log/models.py": "tables, which tests/web/log/test_store.py compares with the migrations",
-    "web/log/migrations/env.py": "run by every test that opens a database",
     "web/log/migrations/versions/v0001_first.py": "tests/web/log/test_store.py compares it with the tables",
 }
 
