@@ -75,8 +75,8 @@ def test_intervals_cover(synthetic):
 
 
 def test_kl_is_far_less_biased_than_the_naive_one(synthetic):
-    """With three votes an item the corrected KL misses the truth by less than a quarter of what the naive one
-    does."""
+    """With three votes per item the corrected KL misses the truth by less than a quarter of what the naive
+    one does."""
     truth, p = synthetic
     rng = np.random.default_rng(0)
     real = metrics.kl_divergence(truth, p)
@@ -107,8 +107,8 @@ def test_few_votes_leave_the_entropy_open_and_the_interval_of_kl_says_so(kind, r
 
 
 def test_single_votes_give_an_interval_that_holds_all_that_is_possible(synthetic):
-    """One vote an item cannot tell noise from error: the intervals hold the truth all the same, a note says
-    why."""
+    """One vote per item cannot separate noise from error: the intervals hold the truth all the same, a note
+    says why."""
     truth, p = synthetic
     quality = estimate_quality(p, draw(truth, 1, np.random.default_rng(0)), rng=np.random.default_rng(0))
     real = metrics.rmse(truth, p), metrics.kl_divergence(truth, p), metrics.accuracy(truth, p)
@@ -211,7 +211,7 @@ def test_quality_needs_votes(moons):
 
 @pytest.mark.shared
 def test_quality_on_cifar10h_is_unbiased(shared_data):
-    """Real soft labels, 2 to 10 votes an item: RMSE without a bias beyond four standard errors, KL near and
+    """Real soft labels, 2 to 10 votes per item: RMSE without a bias beyond four standard errors, KL near and
     covered."""
     counts = np.load(shared_data / "cifar10h/counts.npy").astype(float)
     truth = counts / counts.sum(axis=1, keepdims=True)

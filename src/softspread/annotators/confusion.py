@@ -48,7 +48,7 @@ def confuse_votes(
     matrices = np.empty((0, ballots.n_classes, ballots.n_classes))
     for _ in range(rounds):
         amounts = soft * (ballots.weight * ballots.per_entry(factors))[:, None]
-        others = crowd.others(amounts, crowd.own(amounts), max(kappa, consistency.least_strength))
+        others = crowd.others(amounts, crowd.own(amounts), consistency.strength(kappa))
         posterior = consistency_posterior(crowd, others, consistency)
         matrices = confusion_matrices(crowd, posterior, tempered(others, posterior.temper), model)
         likely = others * matrices[crowd.who, :, crowd.columns]

@@ -32,6 +32,10 @@ class ConsistencyModel:
         0.3  # of the class shares in p_v: an item hardly anybody else reaches proves nothing
     )
 
+    def strength(self, kappa: float) -> float:
+        """Of the class shares in p_v."""
+        return max(kappa, self.least_strength)
+
     @property
     def grid(self) -> FloatArray:
         """(grid_size,) values of r."""
@@ -85,9 +89,7 @@ def rate_annotators(
     factors = np.ones(len(crowd.ballots.weight))
     for number in range(rounds):
         scaled = crowd.cast * factors[:, None], own * factors[crowd.named][:, None]
-        posterior = consistency_posterior(
-            crowd, crowd.others(*scaled, max(kappa, model.least_strength)), model
-        )
+        posterior = consistency_posterior(crowd, crowd.others(*scaled, model.strength(kappa)), model)
         if number + 1 < rounds:
             factors = crowd.ballots.per_entry(posterior.weights())
     return posterior

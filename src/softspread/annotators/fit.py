@@ -170,8 +170,7 @@ def _unknown(crowd: Crowd, kappa: float, model: AnnotatorModel) -> AnnotatorRepo
     n = ballots.n_annotators
     agreement = np.full(n, np.nan)
     if n and len(np.unique(ballots.annotator)) > 1:  # others voted too, with or without a name
-        strength = max(kappa, model.consistency.least_strength)
-        others = crowd.others(crowd.cast, crowd.own_as_cast, strength)
+        others = crowd.others(crowd.cast, crowd.own_as_cast, model.consistency.strength(kappa))
         agreement = consistency_posterior(crowd, others, model.consistency).agreement
     return AnnotatorReport(
         ballots.names,

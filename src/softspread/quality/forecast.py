@@ -4,7 +4,7 @@ thin the votes  ->  held-out scores improve as a + c m^-g  ->  continue  ->  add
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -246,20 +246,11 @@ def _forecast(
     gain = interval_of(now - then, level)
     doubt = model.curve_doubt * abs(gain.value)
     gain = Estimate(gain.value, gain.lower - doubt, gain.upper + doubt)
-    points = [
-        (votes, interval_of(curve[m == votes].mean(axis=0), level), "measured") for votes in np.unique(m)
-    ]
-    points += [(n_votes, interval_of(now, level), "predicted")]
-    points += [(votes, interval_of(row, level), "predicted") for votes, row in zip(ahead, rmse, strict=True)]
-    frame = pd.DataFrame(
-        {
-            "votes": [int(votes) for votes, _, _ in points],
-            "rmse": [value.value for _, value, _ in points],
-            "lower": [value.lower for _, value, _ in points],
-            "upper": [value.upper for _, value, _ in points],
-            "kind": [kind for _, _, kind in points],
-        }
-    )
+    points = [(votes, curve[m == votes].mean(axis=0), "measured") for votes in np.unique(m)]
+    points += [(n_votes, now, "predicted")]
+    points += [(votes, row, "predicted") for votes, row in zip(ahead, rmse, strict=True)]
+    rows = [(int(votes), *astuple(interval_of(row, level)), kind) for votes, row, kind in points]
+    frame = pd.DataFrame(rows, columns=["votes", "rmse", "lower", "upper", "kind"])
     return GainForecast(
         n_votes, more, interval_of(now, level), interval_of(then, level), gain, frame, exponent
     )
@@ -314,12 +305,9 @@ def plot_forecast(forecast: GainForecast, axes: Any = None) -> Any:
                 part["votes"], part["lower"], part["upper"], color=line.get_color(), alpha=0.2, linewidth=0
             )
     axes.axvline(forecast.n_votes, color="grey", linewidth=0.8)
-    axes.set_title(
-        f"{forecast.more:,} more votes: RMSE {forecast.rmse_now.value:.4f} to "
-        f"{forecast.rmse_then.value:.4f}, "
-        f"a gain of {forecast.gain.value:.4f}",
-        fontsize="medium",
-    )
+    title = "{:,} more votes: RMSE {:.4f} to {:.4f}, a gain of {:.4f}"
+    numbers = (part.value for part in (forecast.rmse_now, forecast.rmse_then, forecast.gain))
+    axes.set_title(title.format(forecast.more, *numbers), fontsize="medium")
     axes.set_xlabel("votes")
     axes.set_ylabel("estimated RMSE")
     axes.legend()

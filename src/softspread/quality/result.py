@@ -1,6 +1,6 @@
 """Results about quality: numbers with intervals, and where they come from."""
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 import pandas as pd
@@ -51,15 +51,8 @@ class Quality:
     def to_frame(self) -> pd.DataFrame:
         """One row per measure: measure, value, lower, upper."""
         names = ("rmse", "kl", "accuracy", "agreement", "brier", "noise")
-        parts = [getattr(self, name) for name in names]
-        return pd.DataFrame(
-            {
-                "measure": names,
-                "value": [part.value for part in parts],
-                "lower": [part.lower for part in parts],
-                "upper": [part.upper for part in parts],
-            }
-        )
+        rows = [(name, *astuple(getattr(self, name))) for name in names]
+        return pd.DataFrame(rows, columns=["measure", "value", "lower", "upper"])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,15 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from calibration import fitted, make_blobs
+from calibration import fitted
+from softspread import knn_graph
+from softspread.intervals.calibrated.constants import MODEL
 from softspread.intervals.calibrated.curve import CurvePoint, effective_size, fit_curve, window
-from voting import drawn
-
-
-@pytest.fixture(scope="module")
-def blobs():
-    """A graph of four groups, and the soft labels of its items."""
-    return make_blobs()
+from voting import table
 
 
 def test_curve_recovers_how_a_score_was_made():
@@ -37,10 +33,10 @@ def test_equal_votes_have_their_number_as_effective_size():
     assert_allclose(effective_size(np.array([4.0, 0.0]), np.array([4.0, 0.0])), [4.0, 1e-3])
 
 
-def test_the_curve_sees_more_error_where_votes_spread_too_far(blobs):
-    """At alpha 0.99 the four groups blur into each other: the share of error grows."""
-    graph, truth = blobs
-    votes = drawn(truth, 1500, 0)
-    near, far = (fitted(graph, votes, 4, alpha)[0].curve_share for alpha in (0.5, 0.99))
-    assert 0 < near < 0.5
-    assert far > 0
+@pytest.mark.parametrize("alpha", [0.05, 0.75, 0.99])
+def test_the_share_stays_within_its_limits(rng, alpha):
+    """At least the noise of the neighbours' mean, at most a limit; not defined without spreading."""
+    graph = knn_graph(rng.normal(size=(300, 2)), n_neighbors=10)
+    votes = table(rng.integers(300, size=600), rng.integers(2, size=600))
+    assert MODEL.smallest_share <= fitted(graph, votes, 2, alpha)[0].curve_share <= MODEL.largest_curve_share
+    assert np.isnan(fitted(graph, votes, 2, 0.0)[0].curve_share)
