@@ -7,6 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from softspread import affinity_graph, epsilon_graph, knn_graph
+from softspread.diffusion import direct
 from softspread.diffusion.diffusion import Diffusion, scale_accuracy
 from softspread.diffusion.literal import literal_mass
 from softspread.spreading.evidence import soft_labels
@@ -109,6 +110,27 @@ def test_scales_are_shared_where_they_are_the_same(cloud):
     assert diffusion.scale_report() == more.scale_report()
     for other in (diffusion.at(0.8), diffusion.at(accuracy=1e-2), diffusion.at(scaling="source")):
         assert len(other.known_scales()["rows"]) == 0
+
+
+def test_a_factor_is_shared_where_the_system_is_the_same(cloud, monkeypatch):
+    """Another scaling or accuracy needs no second factor; another alpha does."""
+    made = []
+    prepare = direct.SparseDirectSolver.__init__
+    monkeypatch.setattr(
+        direct.SparseDirectSolver, "__init__", lambda *args: made.append(args[2]) or prepare(*args)
+    )
+    diffusion = Diffusion(cloud, 0.9, solver="direct")
+    rows, weights = np.arange(3), np.ones((3, 1))
+    for other in (
+        diffusion,
+        diffusion.at(scaling="none"),
+        diffusion.at(accuracy=1e-2),
+        diffusion.at(tol=1e-4),
+    ):
+        other.spread(rows, weights)
+    diffusion.at(0.5).spread(rows, weights)
+    assert made == [0.9, 0.5]
+    assert diffusion.at(accuracy=1e-2).at(n_threads=2).accuracy == 1e-2
 
 
 def test_a_spread_started_nearby_is_the_spread_from_nothing(cloud, rng):

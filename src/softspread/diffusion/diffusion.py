@@ -49,6 +49,7 @@ class Diffusion:
     Parameters
     ----------
     accuracy : certified accuracy of the scales; None = what ``tol`` asks for at this alpha
+    workers : threads to share; None starts ``n_jobs`` of its own
     """
 
     def __init__(
@@ -59,24 +60,26 @@ class Diffusion:
         scaling: str = "peak",
         solver: str = "auto",
         tol: float = 1e-6,
-        scale_mode: str = "calibrated",
         accuracy: float | None = None,
         n_jobs: int | None = None,
         verbose: bool = False,
+        workers: Workers | None = None,
     ) -> None:
-        self.graph, self.alpha, self.scaling, self.tol = graph, alpha, scaling, tol
-        self.literal = solver == "literal"
-        self.solver_name, self.scale_mode, self.n_jobs, self.verbose = solver, scale_mode, n_jobs, verbose
+        self.graph, self.alpha, self.scaling, self.tol, self.verbose = graph, alpha, scaling, tol, verbose
+        self.solver_name, self.literal = solver, solver == "literal"
         self.accuracy = scale_accuracy(alpha, tol) if accuracy is None else accuracy
-        self.workers = Workers(count_threads(n_jobs))
+        self.workers = Workers(count_threads(n_jobs)) if workers is None else workers
         self.solver: Solver = PreparedOnUse(solver, graph, alpha, self.workers)
         self.inner_finder = self._finder()
         self._factor = graph.inner_root if graph.normalization == "random_walk" else None
 
     def _finder(self) -> ScaleFinder:
-        return ScaleFinder(
-            self.graph, self.alpha, self.scaling, self.scale_mode, self.accuracy, self.solver, self.workers
-        )
+        limits = self.scaling, "calibrated", self.accuracy
+        return ScaleFinder(self.graph, self.alpha, *limits, self.solver, self.workers)
+
+    def _settings(self) -> dict[str, Any]:
+        names = ("graph", "alpha", "scaling", "tol", "accuracy", "verbose", "workers")
+        return {name: getattr(self, name) for name in names} | {"solver": self.solver_name}
 
     def at(
         self,
@@ -89,39 +92,28 @@ class Diffusion:
     ) -> "Diffusion":
         """The same graph and the same choice of solver with another alpha, or whatever else is given.
 
-        What still holds is shared: the threads, a prepared solver, scales found by either of the two.
+        What still holds is shared: the threads, a prepared solver, scales found by either of the two. The
+        accuracy of the scales follows alpha and tol unless it is given.
         """
-        other = Diffusion(
-            self.graph,
-            self.alpha if alpha is None else alpha,
-            scaling=self.scaling if scaling is None else scaling,
-            solver=self.solver_name,
-            tol=self.tol if tol is None else tol,
-            scale_mode=self.scale_mode,
-            accuracy=accuracy,
-            n_jobs=self.n_jobs if n_threads is None else n_threads,
-            verbose=self.verbose,
-        )
-        if n_threads is None:
-            other.workers = self.workers
+        given = {"alpha": alpha, "tol": tol, "scaling": scaling}
+        settings = self._settings() | {name: value for name, value in given.items() if value is not None}
+        if (settings["alpha"], settings["tol"]) != (self.alpha, self.tol) or accuracy is not None:
+            settings["accuracy"] = accuracy
+        if n_threads is not None:
+            settings["workers"] = Workers(n_threads)
+        other = Diffusion(**settings)
         if other.alpha == self.alpha and n_threads is None:
             other.solver = self.solver
+            other.inner_finder = other._finder()
         if (other.alpha, other.scaling, other.accuracy) == (self.alpha, self.scaling, self.accuracy):
             other.inner_finder = self.inner_finder.with_workers(other.workers)
-        else:
-            other.inner_finder = other._finder()
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        names = ("graph", "alpha", "scaling", "tol", "scale_mode", "accuracy", "n_jobs", "verbose")
-        return {
-            "settings": {name: getattr(self, name) for name in names} | {"solver": self.solver_name},
-            "scales": self.known_scales(),
-        }
+        return {"settings": self._settings(), "scales": self.known_scales()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        settings = dict(state["settings"])
-        self.__init__(settings.pop("graph"), settings.pop("alpha"), **settings)  # type: ignore[misc]
+        self.__init__(**state["settings"])  # type: ignore[misc]
         self.restore_scales(state["scales"])
 
     @property
