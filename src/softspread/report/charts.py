@@ -33,8 +33,7 @@ def histograms(series: Mapping[str, FloatArray], unit: str) -> str:
     series : name -> (n,) values; below 0.001 they count as that
     unit : what the values are
     """
-    if not series or any(len(values) == 0 for values in series.values()):
-        raise InputError("histograms need at least one series, each with at least one value.")
+    _check_series(series)
     logs = {name: np.log10(np.maximum(values, LEAST_EVIDENCE)) for name, values in series.items()}
     low = np.floor(min(values.min() for values in logs.values()))
     high = max(np.ceil(max(values.max() for values in logs.values())), low + 1)
@@ -46,12 +45,16 @@ def histograms(series: Mapping[str, FloatArray], unit: str) -> str:
 
 def share_histograms(series: Mapping[str, FloatArray], unit: str) -> str:
     """The same for values between 0 and 1, on a plain scale."""
-    if not series or any(len(values) == 0 for values in series.values()):
-        raise InputError("histograms need at least one series, each with at least one value.")
+    _check_series(series)
     axis = _Axis(np.linspace(0.0, 1.0, HISTOGRAM_BINS + 1), (0.0, 0.25, 0.5, 0.75, 1.0), lambda x: x)
     return _side_by_side(
         [_histogram(name, np.clip(values, 0, 1), axis, unit) for name, values in series.items()]
     )
+
+
+def _check_series(series: Mapping[str, FloatArray]) -> None:
+    if not series or any(len(values) == 0 for values in series.values()):
+        raise InputError("histograms need at least one series, each with at least one value.")
 
 
 def _side_by_side(charts: Sequence[str]) -> str:
@@ -109,6 +112,11 @@ class CurvePoint:
     error: float = 0.0  # half the length of its whisker
     best: bool = False
 
+    @property
+    def whisker(self) -> float:
+        """The error where it is known, else 0."""
+        return self.error if np.isfinite(self.error) else 0.0
+
 
 def curve(series: Mapping[str, Sequence[CurvePoint]], across_text: str, up_text: str) -> str:
     """Scores over settings, one line per series.
@@ -125,9 +133,8 @@ def curve(series: Mapping[str, Sequence[CurvePoint]], across_text: str, up_text:
         raise InputError("a curve needs at least one point.")
     width, height, left, right, top, base = 640.0, 270.0, 62.0, 16.0, 36.0, 216.0
     settings = sorted({point.setting for point in points})
-    errors = [point.error if np.isfinite(point.error) else 0.0 for point in points]
-    low = min(point.score - error for point, error in zip(points, errors, strict=True))
-    high = max(point.score + error for point, error in zip(points, errors, strict=True))
+    low = min(point.score - point.whisker for point in points)
+    high = max(point.score + point.whisker for point in points)
     span = (high - low) or 1.0
 
     def x_of(setting: float) -> float:
@@ -156,7 +163,7 @@ def curve(series: Mapping[str, Sequence[CurvePoint]], across_text: str, up_text:
         path = " ".join(f"{x_of(point.setting):.1f},{y_of(point.score):.1f}" for point in ordered)
         parts.append(f"<polyline class='line' points='{path}'/>")
         for point in ordered:
-            x, error = x_of(point.setting), point.error if np.isfinite(point.error) else 0.0
+            x, error = x_of(point.setting), point.whisker
             title = f"{across_text} {point.setting:g}: {point.score:.4f} ± {error:.4f}"
             parts.append(
                 f"<line class='whisker' x1='{x:.1f}' x2='{x:.1f}' y1='{y_of(point.score - error):.1f}' "

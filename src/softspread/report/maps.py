@@ -27,6 +27,7 @@ PALETTE = (
     "#9498a0",
 )  # fmt: skip  - ten hues that stay apart on white and on black
 GOLDEN_ANGLE = 137.508  # degrees; hues in these steps never come close to each other
+RAMP = "<div class='legend scale'><span class='least'></span><b></b><span class='most'></span></div>"
 MAP_SIZE = 1000  # units of the square that a map is drawn in
 
 
@@ -63,10 +64,6 @@ def item_map(data: ItemMap, name: str = "items") -> str:
         f"{escape(view.name)}</button>"
         for number, view in enumerate(data.views)
     )
-    legend = "".join(
-        f"<span><i style='background:{color}'></i>{escape(label)}</span>"
-        for label, color in zip(data.classes, class_colors(len(data.classes)), strict=True)
-    )
     maps = "".join(
         f"<figure><figcaption>{escape(title)}</figcaption><svg class='map' data-kind='{kind}' viewBox='0 0 "
         f"{MAP_SIZE} {MAP_SIZE}' role='img' aria-label='{escape(title)}'></svg>{key}</figure>"
@@ -74,13 +71,12 @@ def item_map(data: ItemMap, name: str = "items") -> str:
             (
                 "class",
                 "Most probable class; paler is less certain, rings are votes",
-                f"<div class='legend'>{legend}</div>",
+                f"<div class='legend'>{''.join(legend(data.classes))}</div>",
             ),
             (
                 "evidence",
                 "Evidence: how many votes' worth has reached each item",
-                "<div class='legend scale'><span class='least'></span><b></b><span "
-                "class='most'></span></div>",
+                RAMP,
             ),
         )
     )
@@ -90,6 +86,14 @@ def item_map(data: ItemMap, name: str = "items") -> str:
         "hidden></div><noscript><p class='note'>The maps are drawn by the page's own script; allow "
         "it.</p></noscript></div>" + embed_json(name, _map_data(data))
     )
+
+
+def legend(classes: Sequence[Any]) -> list[str]:
+    """Name and colour of each class."""
+    return [
+        f"<span><i style='background:{color}'></i>{escape(label)}</span>"
+        for label, color in zip(classes, class_colors(len(classes)), strict=True)
+    ]
 
 
 def _map_data(data: ItemMap) -> dict[str, Any]:

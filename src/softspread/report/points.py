@@ -12,7 +12,7 @@ import numpy as np
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.report.blocks import embed_json, escape
 from softspread.report.charts import LEAST_EVIDENCE
-from softspread.report.maps import class_colors, packed
+from softspread.report.maps import RAMP, class_colors, legend, packed
 
 MOST_POINTS = 200_000  # beyond, dots cover each other and the page grows past 5 MB
 MOST_NAME_LETTERS = 4_000_000  # ids beyond this in all are left out of the page, and rows are shown instead
@@ -120,16 +120,12 @@ def point_map(data: PointMap, name: str = "points") -> str:
         f"aria-pressed='{str(kind == 'class').lower()}'>{title}</button>"
         for kind, title in kinds
     )
-    labels = [
-        f"<span><i style='background:{color}'></i>{escape(label)}</span>"
-        for label, color in zip(data.classes, class_colors(len(data.classes)), strict=True)
-    ]
+    labels = legend(data.classes)
     more = f"<span>and {len(labels) - MOST_LEGEND} more</span>" if len(labels) > MOST_LEGEND else ""
-    ramp = "<div class='legend scale'><span class='least'></span><b></b><span class='most'></span></div>"
     keys = {
         "class": f"<div class='legend'>{''.join(labels[:MOST_LEGEND])}{more}</div>",
-        "evidence": ramp,
-        "uncertainty": ramp,
+        "evidence": RAMP,
+        "uncertainty": RAMP,
     }
     captions = {
         "class": "Most probable class; paler is less certain"

@@ -8,6 +8,7 @@ the other measures (dataset, method, seed, versions) is added by :mod:`softsprea
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,8 @@ CROWDS: dict[str, dict[str, Any]] = {  # options of `make_crowd`; "plain" votes 
 }
 N_ANNOTATORS = 40
 ENTROPY_BINS = 20
+# Gaussian clouds that touch, as embeddings of images do
+CLUSTERS, CLUSTER_DIMENSION, CLUSTER_SPREAD = 10, 20, 1.0
 FEW_ITEMS = 10_000  # above, an approximate search is quicker by far; the graph is not what is timed
 FEW_BOOTSTRAPS = 20  # the fewest allowed: only the estimate is used, not its interval
 
@@ -268,7 +271,7 @@ def growing_votes(trial: Trial, bench: Bench) -> list[Row]:
     task, _ = bench.task(trial)
     rows = []
     for step in trial.options["steps"]:
-        part = Task(task.data, first_votes(task.votes, step), task.seed, task.graphs)
+        part = replace(task, votes=first_votes(task.votes, step))
         outcome, seconds = _run_method(trial, part)
         p = check_soft_labels(outcome.p, len(outcome.p), task.n_classes)
         rows.append({"n_items": len(p), "votes": step, **errors(task.p_true, p), "seconds": seconds})
@@ -329,13 +332,6 @@ def runtime(trial: Trial, bench: Bench) -> list[Row]:
     return [
         {"n_items": n, "votes": n_done, "seconds": seconds, "ms_per_vote": 1e3 * seconds / max(1, n_done)}
     ]
-
-
-CLUSTERS, CLUSTER_DIMENSION, CLUSTER_SPREAD = (
-    10,
-    20,
-    1.0,
-)  # Gaussian clouds that touch, as embeddings of images do
 
 
 def consistency(trial: Trial, bench: Bench) -> list[Row]:

@@ -11,7 +11,7 @@ import itertools
 import json
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -19,25 +19,8 @@ from typing import Any
 
 from softspread.errors import InputError
 
-KNOWN = {  # entries of a plan
-    "title",
-    "paper",
-    "question",
-    "measure",
-    "figure",
-    "table",
-    "reference",
-    "datasets",
-    "methods",
-    "budgets",
-    "votes",
-    "design",
-    "options",
-    "draws",
-    "differs",
-    "quick",
-}
 REQUIRED = ("title", "measure", "datasets")
+TEXTS = ("title", "paper", "question", "measure", "figure", "table", "reference", "differs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +40,7 @@ class Trial:
 
     def describe(self) -> dict[str, Any]:
         """As plain values."""
-        return {
-            "measure": self.measure,
-            "dataset": dict(self.dataset),
-            "method": self.method,
-            "parameters": dict(self.parameters),
-            "budget": self.budget,
-            "n_votes": self.n_votes,
-            "design": dict(self.design),
-            "options": dict(self.options),
-            "draw": self.draw,
-            "seed": self.seed,
-        }
+        return asdict(self)
 
     @property
     def key(self) -> str:
@@ -191,10 +163,11 @@ def read_plan(name: str, text: str, quick: bool = True) -> Plan:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"plan {name} is no valid TOML: {error}.") from error
-    unknown = sorted((set(raw) | set(raw.get("quick", {}))) - KNOWN)
+    known = {field.name for field in fields(Plan)} - {"name"} | {"quick"}
+    unknown = sorted((set(raw) | set(raw.get("quick", {}))) - known)
     if unknown:
         raise InputError(
-            f"plan {name} has unknown entries {', '.join(unknown)}; known are {', '.join(sorted(KNOWN))}."
+            f"plan {name} has unknown entries {', '.join(unknown)}; known are {', '.join(sorted(known))}."
         )
     missing = [entry for entry in REQUIRED if entry not in raw]
     if missing:
@@ -207,14 +180,7 @@ def read_plan(name: str, text: str, quick: bool = True) -> Plan:
         raise InputError(f"plan {name}: every dataset and every method needs a name.")
     return Plan(
         name=name,
-        title=str(raw["title"]),
-        paper=str(raw.get("paper", "")),
-        question=str(raw.get("question", "")),
-        measure=str(raw["measure"]),
-        figure=str(raw.get("figure", "")),
-        table=str(raw.get("table", "")),
-        reference=str(raw.get("reference", "")),
-        differs=str(raw.get("differs", "")),
+        **{entry: str(raw.get(entry, "")) for entry in TEXTS},
         datasets=tuple(expanded),
         methods=tuple(raw.get("methods", [])),
         budgets=tuple(float(value) for value in raw.get("budgets", [])),

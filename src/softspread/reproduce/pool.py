@@ -1,4 +1,4 @@
-"""Share trials between processes: pieces of a few seconds, the longest work first, one thread a process.
+"""Share trials between processes: pieces of a few seconds, the longest work first, one thread per process.
 
     trials  ->  groups that share a dataset  ->  pieces of about 8 s  ->  processes, each with its own bench
 

@@ -1,6 +1,6 @@
 """Run the trials of plans: resumable, parallel, seeded; every result is written as soon as it is there.
 
-    <out>/<experiment>/trials.jsonl   one row a result, appended;   trials.csv: the same as a tidy table
+    <out>/<experiment>/trials.jsonl   one row per result, appended;   trials.csv: the same as a tidy table
 
 A trial that any experiment in the same folder has already run with the same versions is not run again, and
 one that several experiments ask for is run once. Results do not depend on the number of processes.
@@ -26,7 +26,7 @@ from softspread.reproduce.pool import Processes, execute
 
 
 def no_progress(steps: int) -> None:
-    """Nobody watches."""
+    """Report to nobody."""
 
 
 ROWS = "trials.jsonl"
@@ -259,7 +259,7 @@ def _ends_torn(path: Path) -> bool:
 
 
 def tidy(rows: Sequence[Row]) -> pd.DataFrame:
-    """One row a result; settings as short text, known columns first."""
+    """One row per result; settings as short text, known columns first."""
     if not rows:
         return pd.DataFrame(columns=list(FIRST_COLUMNS))
     flat = []

@@ -32,12 +32,11 @@ from softspread.reproduce.plan import Trial
 from softspread.simulate import draw_columns
 from softspread.votes.votes import Votes
 
-SLICES = (1, 2, 3)  # those that are evaluated
 ALPHAS = {0.1: 0.9, 1.0: 0.75, 10.0: 0.1}  # the paper's, by budget
 BUDGETS = {0.1: (0.1, 1), 1.0: (1.0, 1), 10.0: (1.0, 10)}  # share of the images, annotations each
 CLIP = 1e-5  # of both distributions in the KL divergence
 ECE_BINS = 15
-SIDE = 16  # images are squeezed to so many pixels for the small network
+SIDE = 16  # pixels that images are squeezed to for the small network
 DIMENSION = 20  # of the features that the graph is built on
 UNKNOWN = "unknown"
 DCIC_HELP = (
@@ -379,19 +378,18 @@ def run_trial(trial: Trial, opened: Opened) -> list[dict[str, Any]]:
         judged = train_and_judge(
             dataset, pixels, raw.soft, trial.seed, str(trial.options.get("classifier", "small"))
         )
-        row: dict[str, Any] = {
-            "method": method,
-            "n_items": len(pixels),
-            "votes": given["budget"],
-            "slice": number,
-        }
-        row |= {
-            "kl": judged.kl,
-            "macro_f1": judged.macro_f1,
-            "accuracy": judged.macro_accuracy,
-            "ece": judged.ece,
-        }
-        rows.append(row)
+        rows.append(
+            {
+                "method": method,
+                "n_items": len(pixels),
+                "votes": given["budget"],
+                "slice": number,
+                "kl": judged.kl,
+                "macro_f1": judged.macro_f1,
+                "accuracy": judged.macro_accuracy,
+                "ece": judged.ece,
+            }
+        )
     return rows
 
 

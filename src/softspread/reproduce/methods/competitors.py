@@ -1,6 +1,6 @@
 """What a user might pick instead, each as its documentation suggests, turned into soft labels for all items.
 
-Methods that want one label an item get each item's most frequent vote. Methods that say nothing about items
+Methods that want one label per item get each item's most frequent vote. Methods that say nothing about items
 without votes give those the uniform distribution. Libraries beyond scikit-learn are the extra ``compare``.
 """
 
@@ -15,13 +15,14 @@ import numpy as np
 import pandas as pd
 
 from softspread._common import validation
+from softspread._common.extras import needs_extra
 from softspread._common.types import AnyArray, FloatArray, IntArray
-from softspread.errors import MissingExtraError
+from softspread.datasets.dataset import shares
 from softspread.votes.votes import Votes
 
 N_ROUNDS = 100  # of Dawid-Skene's expectation maximisation
 N_FOLDS = 3  # out-of-fold predictions for CROWDLAB
-CONFIDENT = 0.75  # self-training takes predictions that are at least so sure, scikit-learn's default
+CONFIDENT = 0.75  # self-training takes predictions at least this sure, as scikit-learn does
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +84,7 @@ def spread_columns(p: AnyArray, columns: AnyArray, n_classes: int) -> FloatArray
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Other libraries warn about what is meant to be so."""
+    """Silence other libraries, which warn about what is done here on purpose."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -117,16 +118,15 @@ def sklearn_label_spreading(voted: Voted, alpha: float = 0.2, n_neighbors: int =
     from sklearn.semi_supervised import LabelSpreading
 
     labels = voted.majority()
-    if len(np.unique(labels[labels >= 0])) < 2:
-        return _only_class(voted, np.unique(labels[labels >= 0]))
+    seen = np.unique(labels[labels >= 0])
+    if len(seen) < 2:
+        return _only_class(voted, seen)
     with quiet():
         model = LabelSpreading(
             kernel="knn", n_neighbors=min(n_neighbors, voted.n_items - 1), alpha=alpha, n_jobs=1
         )
         found = np.nan_to_num(model.fit(voted.X, labels).label_distributions_)
-    whole = spread_columns(found, model.classes_, len(voted.classes))
-    total = whole.sum(axis=1, keepdims=True)
-    return np.where(total > 0, whole / np.where(total > 0, total, 1.0), 1 / len(voted.classes))
+    return shares(spread_columns(found, model.classes_, len(voted.classes)))
 
 
 def self_training(voted: Voted, threshold: float = CONFIDENT) -> FloatArray:
@@ -134,8 +134,9 @@ def self_training(voted: Voted, threshold: float = CONFIDENT) -> FloatArray:
     from sklearn.semi_supervised import SelfTrainingClassifier
 
     labels = voted.majority()
-    if len(np.unique(labels[labels >= 0])) < 2:
-        return _only_class(voted, np.unique(labels[labels >= 0]))
+    seen = np.unique(labels[labels >= 0])
+    if len(seen) < 2:
+        return _only_class(voted, seen)
     with quiet():
         model = SelfTrainingClassifier(_logistic(), threshold=threshold).fit(voted.X, labels)
         found = model.predict_proba(voted.X)
@@ -159,13 +160,8 @@ def poisson_learning(voted: Voted, n_neighbors: int = 20) -> FloatArray:
 
 
 def _graph_learning(voted: Voted, model: str, n_neighbors: int) -> FloatArray:
-    try:
-        with quiet():
-            import graphlearning as gl
-    except ImportError as error:
-        raise MissingExtraError(
-            "GraphLearning is not installed: pip install 'softspread[compare]'."
-        ) from error
+    with needs_extra("compare", "GraphLearning is not installed"), quiet():
+        import graphlearning as gl
     labels = voted.majority()
     known = np.flatnonzero(labels >= 0)
     seen, columns = np.unique(labels[known], return_inverse=True)
@@ -179,10 +175,7 @@ def _graph_learning(voted: Voted, model: str, n_neighbors: int) -> FloatArray:
         W = gl.weightmatrix.knn(voted.X, k, knn_data=(neighbours, distances))
         learner = gl.ssl.laplace(W) if model == "laplace" else gl.ssl.poisson(W, solver="gradient_descent")
         scores = np.nan_to_num(np.asarray(learner.fit(known, columns)))
-    positive = np.maximum(scores, 0.0)
-    total = positive.sum(axis=1, keepdims=True)
-    shares = np.where(total > 0, positive / np.where(total > 0, total, 1.0), 1 / len(seen))
-    return spread_columns(shares, seen, len(voted.classes))
+    return spread_columns(shares(np.maximum(scores, 0.0)), seen, len(voted.classes))
 
 
 def dawid_skene(voted: Voted) -> FloatArray:
@@ -190,10 +183,8 @@ def dawid_skene(voted: Voted) -> FloatArray:
 
     It estimates annotators' confusions and items' classes together and uses no features.
     """
-    try:
+    with needs_extra("compare", "crowd-kit is not installed"):
         from crowdkit.aggregation import DawidSkene
-    except ImportError as error:
-        raise MissingExtraError("crowd-kit is not installed: pip install 'softspread[compare]'.") from error
     frame = pd.DataFrame({"task": voted.rows, "worker": voted.people(), "label": voted.columns})
     with quiet():
         found = DawidSkene(n_iter=N_ROUNDS).fit_predict_proba(frame)
@@ -210,11 +201,9 @@ def crowdlab(voted: Voted) -> FloatArray:
     The consensus class gets its quality score, the others share the rest as the classifier would; items
     without votes keep the classifier's prediction.
     """
-    try:
+    with needs_extra("compare", "cleanlab is not installed"):
         from cleanlab.multiannotator import get_label_quality_multiannotator
-    except ImportError as error:
-        raise MissingExtraError("cleanlab is not installed: pip install 'softspread[compare]'.") from error
-    from sklearn.model_selection import KFold, cross_val_predict
+    from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 
     labels = voted.majority()
     known = np.flatnonzero(labels >= 0)
@@ -225,12 +214,8 @@ def crowdlab(voted: Voted) -> FloatArray:
     with quiet():
         model = _logistic().fit(voted.X[known], columns)
         p = spread_columns(model.predict_proba(voted.X), seen, len(voted.classes))
-        if smallest >= N_FOLDS:
-            from sklearn.model_selection import StratifiedKFold
-
-            parts: Any = StratifiedKFold(N_FOLDS, shuffle=True, random_state=voted.seed)
-        else:
-            parts = KFold(N_FOLDS, shuffle=True, random_state=voted.seed)
+        kind = StratifiedKFold if smallest >= N_FOLDS else KFold
+        parts = kind(N_FOLDS, shuffle=True, random_state=voted.seed)
         out_of_fold = cross_val_predict(
             _logistic(), voted.X[known], columns, cv=parts, method="predict_proba"
         )
@@ -250,11 +235,7 @@ def crowdlab(voted: Voted) -> FloatArray:
     rest = whole.copy()
     at = np.arange(len(known))
     rest[at, best] = 0.0
-    total = rest.sum(axis=1, keepdims=True)
-    rest = (
-        np.where(total > 0, rest / np.where(total > 0, total, 1.0), 1 / len(voted.classes))
-        * (1 - quality)[:, None]
-    )
+    rest = shares(rest) * (1 - quality)[:, None]
     rest[at, best] += quality
     p[known] = rest / rest.sum(axis=1, keepdims=True)
     return p

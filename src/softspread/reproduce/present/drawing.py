@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from softspread.errors import MissingExtraError
+from softspread._common.extras import needs_extra
 
 WIDTH, HEIGHT = 5.2, 3.7  # of one panel, inches
 MARKERS = "osD^vP*X<>hd"
@@ -16,10 +16,8 @@ COOL = (0, 2, 4, 5, 7, 8, 9, 6)  # of the ten usual colours those that are no re
 
 def pyplot() -> Any:
     """Matplotlib without a screen."""
-    try:
+    with needs_extra("plots", "figures need matplotlib"):
         import matplotlib as mpl
-    except ImportError as error:
-        raise MissingExtraError("figures need matplotlib: pip install 'softspread[plots]'.") from error
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 

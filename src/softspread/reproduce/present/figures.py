@@ -4,6 +4,7 @@ Each drawing takes the plan and its trials and returns a figure; nothing is show
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pandas as pd
 
 from softspread.errors import InputError
 from softspread.reproduce.measures import ENTROPY_BINS, Bench, first_votes
-from softspread.reproduce.methods.methods import Task, spread
+from softspread.reproduce.methods.methods import spread
 from softspread.reproduce.plan import Plan
 from softspread.reproduce.present.drawing import (
     draw_lines,
@@ -229,7 +230,7 @@ def moons(plan: Plan, frame: pd.DataFrame) -> Any:
         return points
 
     for axes, step in zip(places, steps, strict=False):
-        part = Task(task.data, first_votes(task.votes, step), task.seed, task.graphs)
+        part = replace(task, votes=first_votes(task.votes, step))
         p = spread(part, **trial.parameters).p
         draw(axes, p, f"{step} vote{'s' if step > 1 else ''}", sorted(set(part.votes.items.tolist())))
     last = draw(places[len(steps)], task.p_true, "truth")

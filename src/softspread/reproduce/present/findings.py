@@ -43,17 +43,16 @@ class Finding:
         return asdict(self)
 
 
-Frames = Mapping[str, Any]  # trials of each experiment, as data frames
+Frames = Mapping[str, Any]  # trials of each experiment that was run, as data frames
 
 
 def _per_dataset(frames: Frames, *names: str) -> Iterator[tuple[str, str, Any]]:
     """Experiment, dataset and trials; the first of the named experiments that has the dataset counts."""
     seen = set()
     for name in names:
-        frame = frames.get(name)
-        if frame is None or frame.empty:
+        if name not in frames:
             continue
-        for dataset, part in labelled(frame).groupby("dataset_label", sort=False):
+        for dataset, part in labelled(frames[name]).groupby("dataset_label", sort=False):
             if dataset not in seen and (part["method"] == "pls").any():
                 seen.add(dataset)
                 yield name, str(dataset), part
@@ -196,10 +195,9 @@ def growing_items(frames: Frames) -> Iterator[Finding]:
 
 def separated_features(frames: Frames) -> Iterator[Finding]:
     """Features with a larger silhouette give a smaller RMSE."""
-    frame = frames.get("dimensions")
-    if frame is None or frame.empty:
+    if "dimensions" not in frames:
         return
-    for dataset, part in frame.groupby("dataset"):
+    for dataset, part in frames["dimensions"].groupby("dataset"):
         means = part.groupby("features")[["rmse", "silhouette"]].mean().dropna()
         if len(means) < 4:
             continue
@@ -223,7 +221,7 @@ def rmse_from_few_votes(frames: Frames) -> Iterator[Finding]:
         yield Finding(
             name,
             dataset,
-            "one vote an item makes the RMSE look far too large, ten votes much less so",
+            "one vote per item makes the RMSE look far too large, ten votes much less so",
             bool(few["estimate"] > 1.5 * few["rmse"] and many["estimate"] - many["rmse"] < excess / 3),
             f"true RMSE {few['rmse']:.4f}; with 1 vote {few['estimate']:.4f}, with {means.index.max()} "
             f"{many['estimate']:.4f}",
@@ -232,7 +230,7 @@ def rmse_from_few_votes(frames: Frames) -> Iterator[Finding]:
         yield Finding(
             name,
             dataset,
-            "with the votes' noise taken off, three votes an item suffice (not in the paper)",
+            "with the votes' noise taken off, three votes per item suffice (not in the paper)",
             bool(abs(at["corrected"] / at["rmse"] - 1) < FLAT),
             f"true {at['rmse']:.4f}, estimated {at['corrected']:.4f} on {int(frame['size'].max())} items",
         )
@@ -241,7 +239,7 @@ def rmse_from_few_votes(frames: Frames) -> Iterator[Finding]:
 def intervals_widen(frames: Frames) -> Iterator[Finding]:
     """Intervals are wide where votes are few."""
     frame = frames.get("sine_intervals")
-    if frame is None or frame.empty:
+    if frame is None:
         return
     frame = frame.assign(interval=each(frame, "options", "interval"))
     means = frame.groupby(["interval", "region"])[["width", "coverage"]].mean().unstack()
@@ -268,9 +266,9 @@ def intervals_widen(frames: Frames) -> Iterator[Finding]:
 def best_on_moons(frames: Frames) -> Iterator[Finding]:
     """Density helps on two moons."""
     for experiment in ("rmse_10", "rmse_1"):
-        frame = frames.get(experiment)
-        if frame is None or frame.empty:
+        if experiment not in frames:
             continue
+        frame = frames[experiment]
         means = frame[frame["dataset"] == "two_moons"].groupby("method")["rmse"]
         best = {name: group.groupby(frame["parameters"]).mean().min() for name, group in means}
         if not {"pls", "gkr", "knn"} <= set(best):
@@ -288,7 +286,7 @@ def authors_rows(frames: Frames) -> Iterator[Finding]:
     """The authors' own runs on two moons."""
     for experiment in ("moons_raw", "rmse_10", "rmse_1"):
         frame = frames.get(experiment)
-        if frame is None or frame.empty or "two_moons" not in set(frame["dataset"]):
+        if frame is None or "two_moons" not in set(frame["dataset"]):
             continue
         part: Any = labelled(frame[frame["dataset"] == "two_moons"])
         paper = paper_numbers(experiment)
@@ -360,7 +358,7 @@ def _against_best(part: Any, ours: str, rivals: list[str]) -> _Compared:
 def errors_vanish(frames: Frames) -> Iterator[Finding]:
     """Consistency."""
     frame = frames.get("consistency")
-    if frame is None or frame.empty:
+    if frame is None:
         return
     frame = frame.assign(dimension=each(frame, "options", "dimension"), graph=each(frame, "options", "graph"))
     for (dimension, graph), part in frame.groupby(["dimension", "graph"]):
@@ -399,4 +397,5 @@ CHECKS: tuple[Callable[[Frames], Iterator[Finding]], ...] = (
 
 def check_findings(frames: Frames) -> list[Finding]:
     """All statements that these experiments can decide."""
-    return [finding for check in CHECKS for finding in check(frames)]
+    run = {name: frame for name, frame in frames.items() if not frame.empty}
+    return [finding for check in CHECKS for finding in check(run)]

@@ -120,7 +120,6 @@ def _dataset_labels(frame: pd.DataFrame) -> list[str]:
 
 def column_labels(frame: pd.DataFrame) -> list[str]:
     """Dataset, budget and crowd of every trial, as far as they differ within the table."""
-    frame = frame.copy()
     crowds = each(frame, "design", "crowd") if len(frame) else pd.Series(dtype=object)
     votes = frame["votes"] if "votes" in frame and frame["budget"].isna().all() else None
     labels = []
