@@ -21,19 +21,56 @@ class LackingError(InputError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
-    """Items, and what is known about their labels; what a dataset lacks is None."""
+    """Items, and what is known about their labels; what a dataset lacks is None.
+
+    Attributes
+    ----------
+    name : str
+        Name of the dataset.
+    classes : (n_classes,) array
+        Names, in the order of the columns of ``p_true``.
+    X : (n, d) array or None
+        Features.
+    p_true : (n, n_classes) array or None
+        Soft labels that count as the truth.
+    labels : (n,) array or None
+        Hard labels, as columns.
+    votes : Votes or None
+        Real votes, with annotators where they have names.
+    images : (n, height, width) or (n, height, width, 3) array or None
+        Bytes.
+    paths : (n,) array or None
+        Files of the images where they are not loaded.
+    prior : (n, n_classes) array or None
+        Predictions of a model that saw no votes.
+    features : str
+        Where ``X`` comes from.
+    note : str
+        Where ``p_true`` comes from.
+
+    See Also
+    --------
+    load : Makes one.
+
+    Examples
+    --------
+    >>> from softspread import datasets
+    >>> data = datasets.load("two_moons", n_items=100)
+    >>> data.X.shape, data.p_true.shape, data.votes is None
+    ((100, 2), (100, 2), True)
+    """
 
     name: str
-    classes: AnyArray  # (n_classes,) names, in the order of the columns of p_true
-    X: FloatArray | None = None  # (n, d) features
-    p_true: FloatArray | None = None  # (n, n_classes) soft labels that count as the truth
-    labels: IntArray | None = None  # (n,) hard labels, as columns
-    votes: Votes | None = None  # real votes, with annotators where they have names
-    images: AnyArray | None = None  # (n, height, width) or (n, height, width, 3), bytes
-    paths: AnyArray | None = None  # (n,) files of the images where they are not loaded
-    prior: FloatArray | None = None  # (n, n_classes) predictions of a model that saw no votes
-    features: str = ""  # where X comes from
-    note: str = ""  # where p_true comes from
+    classes: AnyArray
+    X: FloatArray | None = None
+    p_true: FloatArray | None = None
+    labels: IntArray | None = None
+    votes: Votes | None = None
+    images: AnyArray | None = None
+    paths: AnyArray | None = None
+    prior: FloatArray | None = None
+    features: str = ""
+    note: str = ""
 
     @property
     def n_items(self) -> int:
@@ -44,7 +81,24 @@ class Dataset:
         return 0
 
     def subset(self, rows: Any) -> "Dataset":
-        """Some of the items, in the order given; real votes are left out."""
+        """Some of the items, in the order given; real votes are left out.
+
+        Parameters
+        ----------
+        rows : (m,) array-like
+            Positions of the items, or a mask of all.
+
+        Returns
+        -------
+        Dataset
+            Of these items.
+
+        Examples
+        --------
+        >>> from softspread import datasets
+        >>> datasets.load("two_moons", n_items=100).subset([3, 1]).n_items
+        2
+        """
         chosen = np.asarray(rows)
 
         def some(array: Any) -> Any:
@@ -62,21 +116,83 @@ class Dataset:
         )
 
     def with_features(self, X: FloatArray, name: str) -> "Dataset":
-        """The same items with other features."""
+        """The same items with other features.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            The features.
+        name : str
+            Where they come from.
+
+        Returns
+        -------
+        Dataset
+            Otherwise unchanged.
+
+        Examples
+        --------
+        >>> from softspread import datasets
+        >>> data = datasets.load("two_moons", n_items=100)
+        >>> data.with_features(data.X[:, :1], "first column").X.shape
+        (100, 1)
+        """
         return replace(self, X=X, features=name)
 
     def with_soft_labels(self, p_true: FloatArray, note: str) -> "Dataset":
-        """The same items with other soft labels as the truth."""
+        """The same items with other soft labels as the truth.
+
+        Parameters
+        ----------
+        p_true : (n, n_classes) array
+            The soft labels.
+        note : str
+            Where they come from.
+
+        Returns
+        -------
+        Dataset
+            Otherwise unchanged.
+
+        Examples
+        --------
+        >>> from softspread import datasets
+        >>> data = datasets.load("two_moons", n_items=100)
+        >>> data.with_soft_labels(data.p_true.round(), "rounded").note
+        'rounded'
+        """
         return replace(self, p_true=p_true, note=note)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """How a dataset is read: what is registered under its name."""
+    """How a dataset is read: what is registered under its name.
 
-    read: Callable[..., Dataset]  # of options, after the folder of the local copy where there is one
+    Attributes
+    ----------
+    read : callable
+        Takes the folder of the local copy, where there is one, and options; returns a :class:`Dataset`.
+    summary : str
+        What the dataset is, in a sentence.
+    download : str
+        What to download first; empty where nothing has to be.
+
+    See Also
+    --------
+    describe : Shows summary and download of a registered dataset.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softspread.datasets import Dataset, Source
+    >>> source = Source(lambda: Dataset("mine", np.array(["a", "b"])), "two classes, no items")
+    >>> source().name
+    'mine'
+    """
+
+    read: Callable[..., Dataset]
     summary: str
-    download: str = ""  # what to do first; empty where nothing has to be downloaded
+    download: str = ""
 
     def __call__(self, *where: Any, **options: Any) -> Dataset:
         """Read it."""
@@ -84,7 +200,21 @@ class Source:
 
 
 def normalized_entropy(p: Any) -> FloatArray:
-    """Entropy of each soft label over its largest possible value, (n,): 0 is certain, 1 is uniform.
+    """Entropy of each soft label over its largest possible value.
+
+    Parameters
+    ----------
+    p : (n, n_classes) array-like
+        Soft labels.
+
+    Returns
+    -------
+    (n,) array
+        0 is certain, 1 is uniform.
+
+    See Also
+    --------
+    softspread.uncertainty_split : Separates disagreement from too few votes.
 
     Examples
     --------

@@ -45,6 +45,15 @@ def source_of(name: str) -> Source:
 def names() -> list[str]:
     """Names of all datasets.
 
+    Returns
+    -------
+    list of str
+        Built-in ones first, then those of plug-ins.
+
+    See Also
+    --------
+    describe : What one of them is.
+
     Examples
     --------
     >>> names()[:3]
@@ -56,6 +65,20 @@ def names() -> list[str]:
 def describe(name: str) -> str:
     """What a dataset is and what to download for it.
 
+    Parameters
+    ----------
+    name : str
+        See :func:`names`.
+
+    Returns
+    -------
+    str
+        A few sentences.
+
+    See Also
+    --------
+    load : Loads it.
+
     Examples
     --------
     >>> describe("sine_curve")
@@ -65,8 +88,30 @@ def describe(name: str) -> str:
     return f"{name}: {source.summary.rstrip('.')}. {source.download or 'Needs no download.'}"
 
 
-def available(name: str, data: Path | None = None) -> bool:
-    """Whether a dataset can be loaded from ``<data>/<name>``, or needs no folder."""
+def available(name: str, data: Path | str | None = None) -> bool:
+    """Whether a dataset can be loaded from ``<data>/<name>``, or needs no folder.
+
+    Parameters
+    ----------
+    name : str
+        See :func:`names`.
+    data : str or Path, optional
+        The folder that holds one folder for each dataset.
+
+    Returns
+    -------
+    bool
+        True if :func:`load` will find it.
+
+    See Also
+    --------
+    describe : Says what to download.
+
+    Examples
+    --------
+    >>> available("digits"), available("mnist")
+    (True, False)
+    """
     if name in DATASETS.names() and not source_of(name).download:
         return True
     return data is not None and (Path(data) / name).is_dir()
@@ -77,9 +122,27 @@ def load(name: str, data: Path | str | None = None, **options: Any) -> Dataset:
 
     Parameters
     ----------
-    name : see :func:`names`; another name is a folder with votes.csv, counts.npy or labels.npy
-    data : the folder that holds one folder for each dataset; not used by datasets that need no download
-    options : ``features``: which features; ``n_items``, ``random_state`` and others for synthetic datasets
+    name : str
+        See :func:`names`; another name is a folder with votes.csv, counts.npy or labels.npy.
+    data : str or Path, optional
+        The folder that holds one folder for each dataset; not used by datasets that need no download.
+    **options
+        ``features``: which features; ``n_items``, ``random_state`` and others for synthetic datasets.
+
+    Returns
+    -------
+    Dataset
+        Items, and what is known about their labels.
+
+    Raises
+    ------
+    StoreError
+        If there is no such folder; the message says what to download.
+
+    See Also
+    --------
+    describe : Says what a dataset is and what to download.
+    softspread.simulate.draw_votes : Votes to simulate on one with known soft labels.
 
     Examples
     --------

@@ -47,13 +47,35 @@ class ScaleRule:
 
 @dataclass(frozen=True, slots=True)
 class ScaleReport:
-    """How well the scales of the voted items are known, as shares of the scale."""
+    """How well the scales of the voted items are known, as shares of the scale.
 
-    method: str  # "exact", "certified", "calibrated" or "none"
-    certified: float  # proven: no scale is further off than this
-    # largest error on a sample solved far more tightly; equals ``certified`` where nothing was sampled
+    Attributes
+    ----------
+    method : str
+        "exact", "certified", "calibrated" or "none".
+    certified : float
+        Proven: no scale is further off than this.
+    estimated : float
+        Largest error on a sample solved far more tightly; equals ``certified`` where nothing was sampled.
+    global_solves : int
+        How many items needed a solve over the whole graph.
+
+    See Also
+    --------
+    SolveReport : The same for the soft labels' linear system.
+
+    Examples
+    --------
+    >>> from softspread import ProbabilisticLabelSpreading
+    >>> est = ProbabilisticLabelSpreading(alpha=0.9, n_neighbors=1).fit([[0.0], [1.0], [2.0]], [0, -1, 1])
+    >>> est.scale_report_.estimated < 0.01
+    True
+    """
+
+    method: str
+    certified: float
     estimated: float
-    global_solves: int = 0  # how many items needed a solve over the whole graph
+    global_solves: int = 0
 
 
 class _Known:

@@ -36,12 +36,35 @@ def no_progress(steps: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SolveReport:
-    """What a solve of (I - alpha S) X = B reached, measured on the answer itself."""
+    """What a solve of (I - alpha S) X = B reached, measured on the answer itself.
+
+    Attributes
+    ----------
+    solver : str
+        Name of the solver.
+    iterations : int
+        Steps that it took.
+    residual : float
+        Largest norm of b - (I - alpha S) x relative to that of b, over the columns.
+    bound : float
+        Proven: no entry of X is further than this from the true one, apart from rounding.
+
+    See Also
+    --------
+    ScaleReport : The same for the scales of profiles.
+
+    Examples
+    --------
+    >>> from softspread import ProbabilisticLabelSpreading
+    >>> est = ProbabilisticLabelSpreading(alpha=0.9, n_neighbors=1).fit([[0.0], [1.0], [2.0]], [0, -1, 1])
+    >>> est.solve_report_.residual < 1e-3
+    True
+    """
 
     solver: str
     iterations: int
-    residual: float  # largest |b - (I - alpha S) x|_2 / |b|_2 over the columns
-    bound: float  # proven: no entry of X is further than this from the true one (rounding apart)
+    residual: float
+    bound: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)

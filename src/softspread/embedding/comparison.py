@@ -43,21 +43,33 @@ def compare_spaces(
 
     Parameters
     ----------
-    spaces : name -> :class:`Embedding` or (n, d) array; all of the same items in the same order
-    votes : Votes, (n,) labels with -1 for no vote, or (n, n_classes) counts; for the held-out score, no truth
-    needed
-    classes : (n,) known classes, None or -1 where unknown; for the silhouette
-    item_ids : (n,) names that votes use, where the spaces are arrays
-    n_neighbors : of the graph that votes are spread on; the intensity alpha is chosen for each space
-    n_jobs : threads
-    random_state : of the sample of 5,000 items that silhouettes of larger sets are computed on
+    spaces : mapping of str to Embedding or (n, d) array-like
+        Spaces by name; all of the same items in the same order.
+    votes : Votes or array-like, optional
+        Votes, (n,) labels with -1 for no vote, or (n, n_classes) counts; for the held-out score, which needs
+        no truth.
+    classes : (n,) array-like, optional
+        Known classes, None or -1 where unknown; for the silhouette.
+    item_ids : (n,) array-like, optional
+        Ids that the votes use, where the spaces are arrays.
+    n_neighbors : int, default 20
+        Neighbours in the graph that votes are spread on; alpha is chosen for each space.
+    n_jobs : int, optional
+        Threads; by default all cores.
+    random_state : int, Generator or None, default 0
+        Of the sample of 5,000 items that silhouettes of larger sets are computed on.
 
     Returns
     -------
-    table : one row per space, the best first: space, dim, silhouette, held_out_brier, standard_error, alpha,
-    best.
-        ``best`` marks the lowest held-out score (the highest silhouette where there are no votes). Spaces
-        whose scores lie within about two standard errors are as good as equal.
+    pandas.DataFrame
+        One row per space, the best first: space, dim, silhouette, held_out_brier, standard_error, alpha and
+        best. ``best`` marks the lowest held-out score (the highest silhouette where there are no votes).
+        Spaces whose scores lie within about two standard errors are as good as equal.
+
+    See Also
+    --------
+    embed : Makes a space.
+    tune : Chooses alpha and the number of neighbours for one space.
 
     Examples
     --------
@@ -65,7 +77,7 @@ def compare_spaces(
     >>> rng = np.random.default_rng(0)
     >>> truth = np.arange(90) // 30
     >>> good = rng.normal(size=(90, 2)) * 0.3 + 4 * truth[:, None]
-    >>> votes = 2 * np.eye(3)[truth]  # two votes an item
+    >>> votes = 2 * np.eye(3)[truth]  # two votes per item
     >>> table = compare_spaces({"good": good, "noise": rng.normal(size=(90, 2))}, votes=votes, classes=truth)
     >>> table["space"].tolist(), table["best"].tolist()
     (['good', 'noise'], [True, False])

@@ -91,29 +91,60 @@ def embed(
 
     Parameters
     ----------
-    source : a folder of images (searched also inside; ids are relative paths), a CSV, TSV, Parquet or JSONL
-    table or
-        a frame (a column of paths or of text), an array (n, height, width[, channels]) of images or a .npy
-        file of it, a list of paths, texts, arrays or Pillow images; with ``encoder="none"`` features (n, d)
-    encoder : "clip", "vit", "resnet", "dinov2", "sentence", a Hugging Face name, a folder with such a model,
-    a file
-        ending in .onnx, "pixels" ("pixels:28" for another size than 32), the name of a plug-in, or "none"
-    reduce : "umap", "pca", "isomap", "none", the name of a plug-in, or "auto": UMAP up to 500,000 items, PCA
-        beyond
-    dim : dimensions of the space
-    column, id_column : of a table; None: found by its usual names
-    item_ids : (n,) ids; None: the relative paths, the table's ids, or positions
-    root : folder that relative paths in a table or list start from; None: the table's folder or the current
-    one
-    normalize : scale the encoder's features to length 1 before reducing them
-    batch_size, device, half : how the encoder runs; half precision only on CUDA (None: there by itself)
-    skip_corrupt : leave unreadable images out and list them in ``skipped``; otherwise they are an error
-    cache : folder that keeps features; a killed run goes on from there
-    download : whether a model that is not on this machine may be fetched
-    like : place new items in this embedding's space: its reducer is used, not fitted
-    n_jobs : threads that read and decode; None: all cores
-    random_state : seed of the reducer
-    verbose : show progress on standard error
+    source : path, frame, array or list
+        A folder of images (searched also inside; ids are relative paths), a CSV, TSV, Parquet or JSONL table
+        or a frame (a column of paths or of text), an array (n, height, width[, channels]) of images or a .npy
+        file of it, a list of paths, texts, arrays or Pillow images; with ``encoder="none"`` features
+        (n, d).
+    encoder : str or Path, default "clip"
+        "clip", "vit", "resnet", "dinov2", "sentence", a Hugging Face name, a folder with such a model, a file
+        ending in .onnx, "pixels" ("pixels:28" for another size than 32), the name of a plug-in, or "none".
+    reduce : str, default "auto"
+        "umap", "pca", "isomap", "none", the name of a plug-in, or "auto": UMAP up to 500,000 items, PCA
+        beyond.
+    dim : int, default 20
+        Dimensions of the space.
+    column : str, optional
+        Column of a table that holds paths or text; found by its usual names.
+    id_column : str, optional
+        Column of a table that holds ids; found by its usual names.
+    item_ids : (n,) array-like, optional
+        Ids of the items. By default the relative paths, the table's ids, or positions.
+    root : str or Path, optional
+        Folder that relative paths in a table or list start from. By default the table's folder or the current
+        one.
+    normalize : bool, default False
+        Scale the encoder's features to length 1 before reducing them.
+    batch_size : int, default 32
+        Items that the encoder takes at once.
+    device : str, default "auto"
+        "cpu", "cuda", "cuda:1", "mps", or "auto": the best one available.
+    half : bool, optional
+        Half precision, on CUDA only and by default there.
+    skip_corrupt : bool, default False
+        Leave unreadable images out and list them in ``skipped``; otherwise they are an error.
+    cache : str or Path, optional
+        Folder that keeps features; an interrupted run continues from there.
+    download : bool, default False
+        Whether a model that is not on this machine may be fetched.
+    like : Embedding, optional
+        Place new items in this embedding's space: its reducer is used, not fitted.
+    n_jobs : int, optional
+        Threads that read and decode; by default all cores.
+    random_state : int, default 0
+        Seed of the reducer.
+    verbose : bool, default False
+        Show progress on standard error.
+
+    Returns
+    -------
+    Embedding
+        Ids, places and the fitted reducer.
+
+    See Also
+    --------
+    compare_spaces : Rates several embeddings of the same items.
+    zero_shot : Class probabilities from the names of the classes.
 
     Examples
     --------

@@ -32,6 +32,23 @@ REDUCER_ENDING = ".reducer.npz"
 class Embedding:
     """Items in a space where neighbours mean something.
 
+    Attributes
+    ----------
+    item_ids : (n,) array
+        Ids of the items.
+    X : (n, d) array, float32
+        Places of the items.
+    how : dict
+        How they were made: encoder, weights, preparation, reducer, seed, versions.
+    reducer : Reducer or None
+        The fitted reducer, for new items; None where it was not kept.
+    skipped : tuple
+        Items that could not be read, with the reason of each.
+
+    See Also
+    --------
+    embed : Makes one.
+
     Examples
     --------
     >>> import numpy as np
@@ -42,17 +59,45 @@ class Embedding:
     ((30, 3), 'pixels:8', ['item', 'x'])
     """
 
-    item_ids: AnyArray  # (n,)
-    X: NDArray[np.float32]  # (n, d)
-    how: Mapping[str, Any]  # encoder, weights, preparation, reducer, seed, versions
-    reducer: Reducer | None = None  # None where it was not kept
-    skipped: tuple[Skipped, ...] = field(default=())  # items that could not be read
+    item_ids: AnyArray
+    X: NDArray[np.float32]
+    how: Mapping[str, Any]
+    reducer: Reducer | None = None
+    skipped: tuple[Skipped, ...] = field(default=())
 
     def __len__(self) -> int:
         return len(self.item_ids)
 
     def transform(self, features: Any) -> NDArray[np.float32]:
-        """(m, n_features) features of new items, by the same encoder, to (m, d)."""
+        """Place new items by their features.
+
+        Parameters
+        ----------
+        features : (m, n_features) array-like
+            Features of new items, from the same encoder.
+
+        Returns
+        -------
+        (m, d) array, float32
+            Their places in this space.
+
+        Raises
+        ------
+        InputError
+            If the fitted reducer was not saved with this embedding.
+
+        See Also
+        --------
+        embed : With ``like=`` it encodes new items, too.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from softspread import embed
+        >>> F = np.random.default_rng(0).normal(size=(30, 6))
+        >>> embed(F, encoder="none", reduce="pca", dim=2).transform(F[:3]).shape
+        (3, 2)
+        """
         if self.reducer is None:
             raise InputError(
                 "the fitted reducer was not saved with this embedding; embed again and keep both files."
@@ -60,13 +105,47 @@ class Embedding:
         return self.reducer.transform(features)
 
     def to_frame(self) -> pd.DataFrame:
-        """Columns item and x, one vector a row."""
+        """One row per item.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns item and x; each x is a vector.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from softspread import embed
+        >>> F = np.random.default_rng(0).normal(size=(30, 6))
+        >>> embed(F, encoder="none", reduce="pca", dim=2).to_frame().shape
+        (30, 2)
+        """
         return pd.DataFrame({"item": self.item_ids, "x": list(self.X)})
 
     def save(self, path: str | Path) -> None:
         """Write ``path`` (Parquet) and, beside it, the fitted reducer.
 
         Each file appears whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to; must end in .parquet.
+
+        See Also
+        --------
+        Embedding.load : Reads it.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from softspread import Embedding, embed
+        >>> F = np.random.default_rng(0).normal(size=(30, 6))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     embed(F, encoder="none", reduce="pca", dim=2).save(f"{folder}/X.parquet")
+        ...     Embedding.load(f"{folder}/X.parquet").X.shape
+        (30, 2)
         """
         import pyarrow as pa
 
@@ -90,7 +169,38 @@ class Embedding:
 
     @classmethod
     def load(cls, path: str | Path) -> "Embedding":
-        """Read what :meth:`save` wrote."""
+        """Read what :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+            The Parquet file.
+
+        Returns
+        -------
+        Embedding
+            With its reducer where that file lies beside it.
+
+        Raises
+        ------
+        StoreError
+            If a file is missing, damaged, newer than this version, or belongs to another embedding.
+
+        See Also
+        --------
+        Embedding.save : Writes it.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from softspread import Embedding, embed
+        >>> F = np.random.default_rng(0).normal(size=(30, 6))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     embed(F, encoder="none", reduce="pca", dim=2).save(f"{folder}/X.parquet")
+        ...     Embedding.load(f"{folder}/X.parquet").how["reducer"]
+        'pca'
+        """
         target = Path(path)
         if not target.is_file():
             raise StoreError(f"no file at {target}.")

@@ -73,19 +73,59 @@ def zero_shot(
 
     Parameters
     ----------
-    source, column, id_column, root : the images, as in :func:`~softspread.embedding.embed.embed`, in the same
-    order
-    classes : (n_classes,) names, in the order of the estimator's classes
-    template : a sentence with {class} in it, a name of one ("default", "emnist-digits", "mtsd"), or several
-    sentences,
-        whose directions are averaged
-    encoder : a model of images and text: "clip", its like by name, or a folder
-    batch_size, device, half, skip_corrupt, cache, download, n_jobs, verbose : as in
-        :func:`~softspread.embedding.embed.embed`
+    source : path, frame, array or list
+        The images, as in :func:`embed`.
+    classes : (n_classes,) sequence
+        Names, in the order of the estimator's classes.
+    template : str or sequence of str, default "default"
+        A sentence with {class} in it, the name of one ("default", "emnist-digits", "mtsd"), or several
+        sentences, whose directions are averaged.
+    encoder : str or Path, default "clip"
+        A model of images and text: "clip", another one by name, or a folder.
+    column : str, optional
+        Column of a table that holds paths; found by its usual names.
+    id_column : str, optional
+        Column of a table that holds ids; found by its usual names.
+    root : str or Path, optional
+        Folder that relative paths start from. By default the table's folder or the current one.
+    batch_size : int, default 32
+        Images that the encoder takes at once.
+    device : str, default "auto"
+        "cpu", "cuda", "cuda:1", "mps", or "auto": the best one available.
+    half : bool, optional
+        Half precision, on CUDA only and by default there.
+    skip_corrupt : bool, default False
+        Leave unreadable images out; otherwise they are an error.
+    cache : str or Path, optional
+        Folder that keeps features; an interrupted run continues from there.
+    download : bool, default False
+        Whether a model that is not on this machine may be fetched.
+    n_jobs : int, optional
+        Threads that read and decode; by default all cores.
+    verbose : bool, default False
+        Show progress on standard error.
 
     Returns
     -------
-    p : (n, n_classes), rows sum to 1
+    (n, n_classes) array
+        Probabilities in the order of the images; rows sum to 1.
+
+    See Also
+    --------
+    classifier_prior : A prior from a classifier trained on the votes.
+    better_of : Keeps a prior only where held-out votes say that it helps.
+
+    Examples
+    --------
+    The encoder must know both images and words; others are refused.
+
+    >>> import numpy as np
+    >>> from softspread import InputError
+    >>> try:
+    ...     zero_shot(np.zeros((2, 8, 8), np.uint8), ["cat", "dog"], encoder="pixels:8")
+    ... except InputError as error:
+    ...     print(error)
+    zero-shot needs a model of images and text such as 'clip', got 'pixels:8'.
     """
     options = EncodingOptions(
         batch_size=validation.count("batch_size", batch_size, 1),

@@ -34,6 +34,43 @@ class Graph:
     Made by :func:`~softspread.knn_graph`, :func:`~softspread.epsilon_graph` or
     :func:`~softspread.affinity_graph`.
 
+    Attributes
+    ----------
+    indptr : (n + 1,) array
+        Where the edges of each item start; this and the next four are in the inner numbering.
+    indices : (n_edges,) array
+        The other end of each edge.
+    weights : (n_edges,) array
+        Entries of the symmetric S.
+    inner_degrees : (n,) array
+        Row sums of the affinity; 0 for an isolated item.
+    order : (n,) array
+        The user's row of each inner number.
+    kind : str
+        "knn", "epsilon" or "affinity".
+    normalization : str
+        "symmetric" or "random_walk".
+    n_neighbors : int or None
+        Neighbours searched per item; None unless ``kind`` is "knn".
+    sigma2 : float or None
+        Squared width of the Gaussian kernel; None where there is none.
+    recall_ : float
+        Measured share of the true neighbours; 1.0 where the graph is exact.
+    index : str
+        Which search found the neighbours.
+    n_components : int
+        Number of connected parts.
+    features : (n, d) array or None
+        Features of the items, in the user's order; they place new items.
+    details : dict
+        Further facts of the neighbour search.
+
+    See Also
+    --------
+    knn_graph : Ties each item to its nearest neighbours.
+    epsilon_graph : Ties items closer than a radius.
+    affinity_graph : Takes weights of your own.
+
     Examples
     --------
     >>> import numpy as np
@@ -43,19 +80,19 @@ class Graph:
     (5, 2, 0)
     """
 
-    indptr: IntArray  # inner numbering, (n + 1,)
-    indices: IndexArray  # (edges,)
-    weights: FloatArray  # (edges,)  symmetric S
-    inner_degrees: FloatArray  # (n,)  row sums of A, 0 = isolated
-    order: IntArray  # (n,)  the user's row of each inner number
-    kind: str  # "knn", "epsilon" or "affinity"
+    indptr: IntArray
+    indices: IndexArray
+    weights: FloatArray
+    inner_degrees: FloatArray
+    order: IntArray
+    kind: str
     normalization: str = "symmetric"
     n_neighbors: int | None = None
     sigma2: float | None = None
-    recall_: float = 1.0  # measured share of true neighbours; 1.0 where the graph is exact
+    recall_: float = 1.0
     index: str = "given"
     n_components: int = 0
-    features: AnyArray | None = None  # (n, d) in the user's order: places new items
+    features: AnyArray | None = None
     details: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -117,13 +154,43 @@ class Graph:
         return self._to_user_matrix(inner)
 
     def inner_operator(self) -> csr_array:
-        """The symmetric S in the inner order."""
+        """The symmetric S in the inner order.
+
+        Returns
+        -------
+        (n, n) scipy.sparse.csr_array
+            Shares its memory with the graph.
+
+        Examples
+        --------
+        >>> from softspread import affinity_graph
+        >>> affinity_graph([[0, 4], [4, 0]]).inner_operator().toarray().tolist()
+        [[0.0, 1.0], [1.0, 0.0]]
+        """
         # scipy wants signed indices; item numbers stay below 2**31, so the bits are the same.
         shape = (self.n_items, self.n_items)
         return csr_array((self.weights, self.indices.view(np.int32), self.indptr), shape=shape)
 
     def to_user_order(self, inner: AnyArray) -> AnyArray:
-        """Rows in the inner order -> rows in the user's order."""
+        """Rows in the inner order to rows in the user's order.
+
+        Parameters
+        ----------
+        inner : (n, ...) array
+            One row per item, in the inner order.
+
+        Returns
+        -------
+        (n, ...) array
+            The same rows in the user's order.
+
+        Examples
+        --------
+        >>> from softspread import affinity_graph
+        >>> graph = affinity_graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+        >>> graph.to_user_order(graph.order).tolist()
+        [0, 1, 2]
+        """
         out = np.empty_like(inner)
         out[self.order] = inner
         return out
@@ -133,7 +200,20 @@ class Graph:
         return csr_array(inner[rank][:, rank])
 
     def edges(self) -> tuple[IntArray, IntArray]:
-        """Both ends of every undirected edge, as the user's rows, the smaller row first."""
+        """Both ends of every undirected edge, as the user's rows, the smaller row first.
+
+        Returns
+        -------
+        starts, ends : (n_edges / 2,) arrays
+            Rows of the tied items.
+
+        Examples
+        --------
+        >>> from softspread import affinity_graph
+        >>> starts, ends = affinity_graph([[0, 1], [1, 0]]).edges()
+        >>> starts.tolist(), ends.tolist()
+        ([0], [1])
+        """
         starts = self.order[np.repeat(np.arange(self.n_items), np.diff(self.indptr))]
         ends = self.order[self.indices]
         once = starts < ends
@@ -150,7 +230,19 @@ class Graph:
         return self.to_user_order(np.diff(self.indptr))
 
     def describe(self) -> str:
-        """The facts in a few words."""
+        """Neighbours, edges, components and recall in a few words.
+
+        Returns
+        -------
+        str
+            What the representation of a graph shows, too.
+
+        Examples
+        --------
+        >>> from softspread import affinity_graph
+        >>> affinity_graph([[0, 1], [1, 0]]).describe()
+        '1 edges, 1 component'
+        """
         near = "" if self.n_neighbors is None else f"{self.n_neighbors} neighbours, "
         parts = "component" if self.n_components == 1 else "components"
         alone = f", {self.n_isolated:,} isolated items" if self.n_isolated else ""
@@ -161,30 +253,142 @@ class Graph:
         return f"Graph({self.n_items:,} items: {self.describe()})"
 
     def digest(self) -> str:
-        """Equal for graphs with the same edges, inside and out."""
+        """Fingerprint of the edges: equal for graphs with the same edges in the same order.
+
+        Returns
+        -------
+        str
+            Hexadecimal digits.
+
+        Examples
+        --------
+        >>> from softspread import affinity_graph
+        >>> affinity_graph([[0, 1], [1, 0]]).digest() == affinity_graph([[0, 2], [2, 0]]).digest()
+        True
+        """
         return digest([self.indptr, self.indices, self.order]).hex()
 
     def arrays(self) -> dict[str, AnyArray]:
-        """All arrays of the graph, by field name."""
+        """All arrays of the graph, by field name.
+
+        Returns
+        -------
+        dict of str to array
+            Without ``features`` where the graph has none.
+
+        See Also
+        --------
+        Graph.from_arrays : The inverse, together with :meth:`facts`.
+
+        Examples
+        --------
+        >>> from softspread import affinity_graph
+        >>> list(affinity_graph([[0, 1], [1, 0]]).arrays())
+        ['indptr', 'indices', 'weights', 'inner_degrees', 'order']
+        """
         return {name: getattr(self, name) for name in ARRAYS if getattr(self, name) is not None}
 
     def facts(self) -> dict[str, Any]:
-        """All other fields, ready for JSON."""
+        """All fields but the arrays, ready for JSON.
+
+        Returns
+        -------
+        dict
+            Values by field name.
+
+        See Also
+        --------
+        Graph.from_arrays : The inverse, together with :meth:`arrays`.
+
+        Examples
+        --------
+        >>> from softspread import affinity_graph
+        >>> affinity_graph([[0, 1], [1, 0]]).facts()["kind"]
+        'affinity'
+        """
         return {part.name: getattr(self, part.name) for part in fields(self) if part.name not in ARRAYS}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, AnyArray], facts: dict[str, Any]) -> "Graph":
-        """The inverse of :meth:`arrays` and :meth:`facts`."""
+        """The inverse of :meth:`arrays` and :meth:`facts`.
+
+        Parameters
+        ----------
+        arrays : dict of str to array
+            As :meth:`arrays` returns them.
+        facts : dict
+            As :meth:`facts` returns them.
+
+        Returns
+        -------
+        Graph
+            Equal to the one they were taken from.
+
+        Examples
+        --------
+        >>> from softspread import Graph, affinity_graph
+        >>> graph = affinity_graph([[0, 1], [1, 0]])
+        >>> Graph.from_arrays(graph.arrays(), graph.facts()).n_items
+        2
+        """
         parts: dict[str, Any] = {**arrays, **facts}
         return cls(**parts)
 
     def save(self, path: str | Path) -> None:
-        """Write the graph to one file, whole or not at all; the folder must exist."""
+        """Write the graph to one file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to; the folder must exist.
+
+        See Also
+        --------
+        Graph.load : Reads it.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from softspread import Graph, affinity_graph
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     affinity_graph([[0, 1], [1, 0]]).save(f"{folder}/graph.npz")
+        ...     Graph.load(f"{folder}/graph.npz").n_items
+        2
+        """
         write_archive(path, "graph", FORMAT_VERSION, {"facts": self.facts()}, self.arrays())
 
     @classmethod
     def load(cls, path: str | Path) -> "Graph":
-        """Read a graph that :meth:`save` wrote."""
+        """Read a graph that :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Graph
+            As it was saved.
+
+        Raises
+        ------
+        StoreError
+            If the file is missing, damaged or not a graph.
+
+        See Also
+        --------
+        Graph.save : Writes it.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from softspread import Graph, affinity_graph
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     affinity_graph([[0, 1], [1, 0]]).save(f"{folder}/graph.npz")
+        ...     Graph.load(f"{folder}/graph.npz").kind
+        'affinity'
+        """
         header, arrays = read_archive(path, "graph", FORMAT_VERSION)
         try:
             return cls.from_arrays(arrays, header["facts"])

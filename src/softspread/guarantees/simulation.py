@@ -22,17 +22,42 @@ BUDGET_FACTOR = 0.25  # a third of a vote per item at n = 500, d = 1
 
 @dataclass(frozen=True, slots=True)
 class ConsistencyPoint:
-    """What several draws at one number of items gave."""
+    """What several draws at one number of items gave.
+
+    Attributes
+    ----------
+    graph : str
+        "epsilon" or "knn".
+    dimension : int
+        Of the features.
+    n_items, n_votes : int
+        Items, and votes on them.
+    alpha : float
+        Spreading intensity.
+    radius : float
+        Of the epsilon-graph; nan for the k-nearest-neighbour graph.
+    mean_degree : float
+        Edges per item, mean over the draws.
+    largest_errors : tuple of float
+        Largest distance of a soft label from the truth, per draw.
+    rmses : tuple of float
+        Root mean squared error, per draw.
+
+    Examples
+    --------
+    >>> ConsistencyPoint("knn", 1, 100, 50, 0.9, float("nan"), 8.0, (0.25, 0.75), (0.1, 0.1)).largest_error
+    0.5
+    """
 
     graph: str
     dimension: int
     n_items: int
     n_votes: int
     alpha: float
-    radius: float  # of the epsilon-graph; nan for the k-nearest-neighbour graph
-    mean_degree: float  # edges per item, mean over the draws
-    largest_errors: tuple[float, ...]  # max over items of |p_hat - p|_2, per draw
-    rmses: tuple[float, ...]  # per draw
+    radius: float
+    mean_degree: float
+    largest_errors: tuple[float, ...]
+    rmses: tuple[float, ...]
 
     @property
     def votes_per_item(self) -> float:
@@ -88,14 +113,30 @@ def simulate_consistency(
 
     Parameters
     ----------
-    dimension : 1 or 2 unless a radius_factor is given
-    n_items : numbers of items to try
-    graph : "epsilon": random-walk normalisation, the theorem's graph; "knn": Gaussian weights, symmetric,
-    with as many
-        neighbours as the epsilon-graph has inside the cube
-    n_draws : independent repetitions
-    budget_factor, radius_factor : see above; None = a radius that keeps 500 items connected
-    random_state : seed
+    dimension : int, default 1
+        1 or 2 unless a radius_factor is given.
+    n_items : sequence of int, default (500, 2000, 8000, 32000)
+        Numbers of items to try.
+    graph : {"epsilon", "knn"}, default "epsilon"
+        "epsilon": random-walk normalisation, the theorem's graph; "knn": Gaussian weights, symmetric, with as
+        many neighbours as the epsilon-graph has inside the cube.
+    n_draws : int, default 5
+        Independent repetitions.
+    budget_factor : float, default 0.25
+        Factor of the number of votes, see above.
+    radius_factor : float, optional
+        Factor of the radius, see above; by default one that keeps 500 items connected.
+    random_state : int, Generator or None, default 0
+        Seed.
+
+    Returns
+    -------
+    list of ConsistencyPoint
+        One per number of items.
+
+    See Also
+    --------
+    plan : What the theorem itself promises.
 
     Examples
     --------

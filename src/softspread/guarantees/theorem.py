@@ -52,6 +52,64 @@ class Plan:
 
     Numbers that may leave the range of floats are kept as ``log10_...``; the property without that prefix
     gives the number itself, 0.0 or inf where a float cannot hold it.
+
+    Attributes
+    ----------
+    bound : str
+        "theorem" or "refined".
+    epsilon, delta : float
+        Largest error, and the probability with which it may be exceeded.
+    dimension, n_classes : int
+        Of the features, and of the soft labels.
+    lipschitz : float
+        How fast the soft labels may change.
+    p_min, p_max : float
+        Bounds of the features' density.
+    rho, r_0 : float
+        Shape of the region: a ball of radius below ``r_0`` has at least a share ``rho`` of its volume inside.
+    n_items, n_votes : int or float
+        What is needed or given; inf where it has more than 4000 digits.
+    log10_n_items, log10_n_votes : float
+        The same as logarithms.
+    gamma : float
+        1 / (dimension + 1).
+    rate : float
+        The largest weight falls at least like n ** -rate.
+    far_share : float
+        Weight that may come from outside an item's surrounding, epsilon / (12 sqrt(2)).
+    log10_ball_volume : float
+        Volume of the unit ball.
+    log10_alpha_gap : float
+        1 - alpha.
+    path_length : int or float
+        Steps after which at most ``far_share`` of the weight is left.
+    log10_path_length : float
+        The same as a logarithm.
+    log10_radius : float
+        Radius of the epsilon-graph.
+    log10_c0, log10_c1, log10_c2, log10_c3, log10_c4, log10_c5, log10_zeta : float
+        The theorem's constants.
+    log10_failure_graph : float
+        Probability that some ball holds too few items; it does not depend on the votes.
+    log10_failure_votes : float
+        Bound on the failure of the four arguments about votes.
+    log10_failure_closed : float
+        The theorem's closed form, 12 n C exp(-zeta m / n ** (1 - rate)).
+    log10_n_one_vote : float
+        From this many items on, the theorem's budget is at most one vote per item.
+    conditions : tuple of Condition
+        Each "for n sufficiently large" of the proof, evaluated.
+
+    See Also
+    --------
+    plan : Makes one.
+
+    Examples
+    --------
+    >>> from softspread import plan
+    >>> needed = plan(dimension=1)
+    >>> needed.holds, needed.votes_per_item > 1
+    (True, True)
     """
 
     bound: str
@@ -64,18 +122,18 @@ class Plan:
     p_max: float
     rho: float
     r_0: float
-    n_items: int | float  # inf where it has more than 4000 digits
+    n_items: int | float
     n_votes: int | float
     log10_n_items: float
     log10_n_votes: float
-    gamma: float  # 1 / (d + 1)
-    rate: float  # the largest weight falls at least like n ** -rate
-    far_share: float  # epsilon / (12 sqrt(2)), the weight that may come from outside the surrounding
-    log10_ball_volume: float  # eta_d, volume of the unit ball
-    log10_alpha_gap: float  # 1 - alpha_n
-    path_length: int | float  # l_n, steps after which at most far_share of the weight is left
+    gamma: float
+    rate: float
+    far_share: float
+    log10_ball_volume: float
+    log10_alpha_gap: float
+    path_length: int | float
     log10_path_length: float
-    log10_radius: float  # h_n
+    log10_radius: float
     log10_c0: float
     log10_c1: float
     log10_c2: float
@@ -83,10 +141,10 @@ class Plan:
     log10_c4: float
     log10_c5: float
     log10_zeta: float
-    log10_failure_graph: float  # some ball holds too few items: does not depend on the votes
-    log10_failure_votes: float  # the four arguments about votes
-    log10_failure_closed: float  # the closed form of the theorem, 12 n C exp(-zeta m / n ** (1 - rate))
-    log10_n_one_vote: float  # from this many items on, the theorem's budget is at most one vote per item
+    log10_failure_graph: float
+    log10_failure_votes: float
+    log10_failure_closed: float
+    log10_n_one_vote: float
     conditions: tuple[Condition, ...]
 
     @property
@@ -139,12 +197,36 @@ class Plan:
         return self.n_classes * log_failures / 2 / self.epsilon / self.epsilon
 
     def constants(self) -> dict[str, float]:
-        """c0 .. c5 and zeta as plain floats."""
+        """The theorem's constants c0 .. c5 and zeta as plain floats.
+
+        Returns
+        -------
+        dict of str to float
+            0.0 or inf where a float cannot hold one.
+
+        Examples
+        --------
+        >>> from softspread import plan
+        >>> list(plan(dimension=1).constants())
+        ['c0', 'c1', 'c2', 'c3', 'c4', 'c5', 'zeta']
+        """
         names = ("c0", "c1", "c2", "c3", "c4", "c5", "zeta")
         return {name: _power10(getattr(self, f"log10_{name}")) for name in names}
 
     def summary(self) -> str:
-        """The plan in plain words."""
+        """The plan in plain words.
+
+        Returns
+        -------
+        str
+            A few lines.
+
+        Examples
+        --------
+        >>> from softspread import plan
+        >>> print(plan(dimension=1).summary().splitlines()[0])
+        Guaranteed: every soft label within 0.1 of the truth, except with probability 0.05.
+        """
         promise = (
             f"every soft label within {self.epsilon:g} of the truth, except with probability {self.delta:g}"
         )
@@ -206,19 +288,42 @@ def plan(
 
     Parameters
     ----------
-    dimension : d of the features
-    epsilon : largest error |p_hat - p|_2 of any item, above 0 and at most sqrt(2), the largest possible
-    delta : probability with which it may be exceeded
-    n_classes : number of classes
-    lipschitz : L with |p(x) - p(x')|_2 <= L |x - x'|
-    n_items, n_votes : what there is; None = what is needed
-    p_min, p_max : bounds of the density of the features; 1 and 1 for the uniform density on the unit cube
-    rho, r_0 : a ball of radius below ``r_0`` around any item has at least a share ``rho`` of its volume in
-    the region;
-        None = the unit cube's, 2**-d and 1/2
-    bound : "theorem": the constants as published; "refined": a sharper bound on the weights, same
-    assumptions, see
-        docs/guarantees.md
+    dimension : int
+        Number of features.
+    epsilon : float, default 0.1
+        Largest distance between an item's soft label and the truth, above 0 and at most sqrt(2), the largest
+        possible.
+    delta : float, default 0.05
+        Probability with which it may be exceeded.
+    n_classes : int, default 2
+        Number of classes.
+    lipschitz : float, default 1.0
+        How fast soft labels change: their distance is at most ``lipschitz`` times that of the features.
+    n_items : int, optional
+        Items there are; by default as many as are needed.
+    n_votes : int, optional
+        Votes there are; by default as many as are needed.
+    p_min : float, default 1.0
+        Smallest density of the features; 1 for the uniform density on the unit cube.
+    p_max : float, default 1.0
+        Largest density of the features.
+    rho : float, optional
+        A ball of radius below ``r_0`` around any item has at least this share of its volume in the region. By
+        default the unit cube's, ``2**-dimension``.
+    r_0 : float, optional
+        Largest such radius; by default the unit cube's, 1/2.
+    bound : {"theorem", "refined"}, default "theorem"
+        The constants as published, or a sharper bound on the weights under the same assumptions, see
+        docs/guarantees.md.
+
+    Returns
+    -------
+    Plan
+        Items, votes, graph and failure probability, with a ``summary``.
+
+    See Also
+    --------
+    GainForecast : What further votes are expected to bring on your own data; far less than the worst case.
 
     Examples
     --------
