@@ -15,6 +15,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_public_face.py  # numpydoc validation of every public docstring
 	$(BIN)/codespell src docs tests benchmarks experiments README.md CHANGELOG.md CONTRIBUTING.md
 
 bench: $(VENV)/.test  ## all benchmarks, side by side; sizes: make bench ARGS="--sizes 1000,10000"

@@ -30,6 +30,10 @@ def rmse(p_true: Any, p: Any) -> float:
     float
         0 is a perfect estimate.
 
+    See Also
+    --------
+    mae : Weighs all errors alike.
+
     Examples
     --------
     >>> rmse([[1, 0], [0, 1]], [[1, 0], [0, 1]])
@@ -53,6 +57,10 @@ def mae(p_true: Any, p: Any) -> float:
     -------
     float
         0 is a perfect estimate.
+
+    See Also
+    --------
+    rmse : Weighs large errors more.
 
     Examples
     --------
@@ -78,6 +86,10 @@ def kl_divergence(p_true: Any, p: Any) -> float:
     float
         0 is a perfect estimate.
 
+    See Also
+    --------
+    total_variation : A distance that stays finite by itself.
+
     Examples
     --------
     >>> round(kl_divergence([[1, 0]], [[0.5, 0.5]]), 4)
@@ -102,6 +114,10 @@ def total_variation(p_true: Any, p: Any) -> float:
     -------
     float
         0 is a perfect estimate.
+
+    See Also
+    --------
+    kl_divergence : Punishes a probability of nearly 0 for a class that occurs.
 
     Examples
     --------
@@ -129,6 +145,10 @@ def accuracy(p_true: Any, p: Any) -> float:
     float
         A share between 0 and 1.
 
+    See Also
+    --------
+    rmse : Compares probabilities, not only the largest.
+
     Examples
     --------
     >>> accuracy([[1, 0], [0, 1]], [[0.6, 0.4], [0.7, 0.3]])
@@ -155,6 +175,10 @@ def interval_coverage(p_true: Any, lower: Any, upper: Any) -> float:
     -------
     float
         A share between 0 and 1.
+
+    See Also
+    --------
+    rmse : Error of the soft labels inside the intervals.
 
     Examples
     --------

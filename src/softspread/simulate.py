@@ -45,6 +45,10 @@ def draw_votes(p_true: Any, n_votes: int, rng: Any, *, classes: Any = None, amon
     Votes
         Items are positions; a class of probability 0 is never drawn.
 
+    See Also
+    --------
+    draw_crowd_votes : Votes of annotators who differ.
+
     Examples
     --------
     >>> votes = draw_votes([[1.0, 0.0], [0.0, 1.0]], 6, rng=0, classes=["cat", "dog"])
@@ -94,6 +98,10 @@ def draw_columns(p: FloatArray, rows: IntArray, uniform: FloatArray) -> IntArray
     -------
     (m,) array
         The first column whose cumulative probability exceeds the number.
+
+    See Also
+    --------
+    draw_votes : The same as votes on random items.
 
     Examples
     --------
@@ -176,6 +184,10 @@ def make_crowd(
     Crowd
         Their confusions and how much each of them works.
 
+    See Also
+    --------
+    draw_crowd_votes : Lets them vote.
+
     Examples
     --------
     >>> crowd = make_crowd(10, 3, rng=0, reliability=(0.6, 1.0), spammer_share=0.2)
@@ -238,6 +250,11 @@ def draw_crowd_votes(
     Votes
         With the names of the annotators.
 
+    See Also
+    --------
+    make_crowd : Makes the annotators.
+    draw_votes : Votes that follow the soft labels.
+
     Examples
     --------
     >>> crowd = make_crowd(5, 2, rng=0)
@@ -297,6 +314,10 @@ def simulate_soft_labels(
     -------
     (n, n_classes) array
         Rows sum to 1, columns are in the order of ``numpy.unique(y)``.
+
+    See Also
+    --------
+    draw_votes : Votes that follow the soft labels.
 
     Examples
     --------

@@ -53,6 +53,10 @@ def _exact(mass: FloatArray) -> Evidence:
 class VoteHistogram(_Baseline):
     """Relative class frequencies of each item's own votes: spreading with alpha = 0. A new item has no votes.
 
+    See Also
+    --------
+    ProbabilisticLabelSpreading : Also uses the votes on similar items.
+
     Examples
     --------
     >>> VoteHistogram().fit([[0.0], [1.0]], [[3, 1], [0, 0]]).predict_proba().tolist()
@@ -88,6 +92,11 @@ class GaussianKernelRegression(_Baseline):
         Accepted for symmetry; the products run on all cores of the linear algebra library.
     verbose : bool, default False
         Show progress.
+
+    See Also
+    --------
+    ProbabilisticLabelSpreading : Spreads votes over a graph of neighbours instead.
+    KNeighborsVotes : Takes the nearest voted items only.
 
     Notes
     -----
@@ -139,6 +148,11 @@ class KNeighborsVotes(_Baseline):
         How many voted items; fewer where fewer have votes.
     n_jobs : int, optional
         Threads; all cores by default.
+
+    See Also
+    --------
+    ProbabilisticLabelSpreading : Spreads votes over a graph of neighbours instead.
+    GaussianKernelRegression : Takes all voted items, weighted by distance.
 
     Examples
     --------

@@ -49,6 +49,11 @@ def better_of(plain: AnyFit, helped: AnyFit) -> AnyFit:
     estimator
         ``helped`` if it predicts held-out votes better, else ``plain``.
 
+    See Also
+    --------
+    classifier_prior : A prior to compare with none.
+    zero_shot : Another one, from the names of the classes.
+
     Examples
     --------
     >>> from softspread import ProbabilisticLabelSpreading
@@ -108,6 +113,11 @@ def classifier_prior(
     (n, n_classes) array
         Rows sum to 1 and no entry is 0: a little of the class frequencies is mixed in, as much as one
         vote.
+
+    See Also
+    --------
+    better_of : Keeps a prior only where held-out votes say that it helps.
+    zero_shot : A prior from the names of the classes, without votes.
 
     Examples
     --------

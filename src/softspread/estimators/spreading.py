@@ -269,6 +269,10 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         self
             The refined estimator.
 
+        See Also
+        --------
+        ProbabilisticLabelSpreading.update : Adds votes and answers at once, a little less exactly.
+
         Examples
         --------
         >>> X = [[0.0], [1.0], [9.0], [10.0]]
@@ -310,6 +314,10 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         -------
         (m, n_classes) array
             Soft labels of these items.
+
+        See Also
+        --------
+        ProbabilisticLabelSpreading.soft_labels : The same for all fitted items.
 
         Examples
         --------
@@ -411,6 +419,11 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         (batch_size,) array
             Ids, or positions where items have no ids, in the order in which they were picked.
 
+        See Also
+        --------
+        ProbabilisticLabelSpreading.update : Adds the votes that come in.
+        ProbabilisticLabelSpreading.forecast : Whether further votes are worthwhile.
+
         Examples
         --------
         >>> X = [[0.0], [1.0], [9.0], [10.0]]
@@ -469,6 +482,10 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         Quality
             Estimates of RMSE, accuracy and scores, each with an interval.
 
+        See Also
+        --------
+        ProbabilisticLabelSpreading.forecast : What further votes are expected to bring.
+
         Examples
         --------
         >>> import numpy as np
@@ -515,6 +532,11 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         -------
         GainForecast
             The RMSE now and then, and whether further votes are worthwhile.
+
+        See Also
+        --------
+        ProbabilisticLabelSpreading.quality : How good the soft labels are now.
+        ProbabilisticLabelSpreading.query : Which items to vote on next.
 
         Examples
         --------
@@ -568,6 +590,10 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         pandas.DataFrame
             Columns item, label, annotator (if votes are named) and weight, heaviest first. Over all
             votes (``top=None``) the weights sum to 1; an item that no vote reaches gets an empty table.
+
+        See Also
+        --------
+        ProbabilisticLabelSpreading.soft_labels : The soft labels that this explains.
 
         Examples
         --------

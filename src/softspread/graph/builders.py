@@ -63,6 +63,11 @@ def knn_graph(
     Graph
         With the measured recall of the search in ``recall_``.
 
+    See Also
+    --------
+    epsilon_graph : Ties items closer than a radius.
+    affinity_graph : Takes weights of your own.
+
     Examples
     --------
     >>> import numpy as np
@@ -137,6 +142,11 @@ def epsilon_graph(
     Graph
         Unit weights between items within the radius.
 
+    See Also
+    --------
+    knn_graph : Ties each item to its nearest neighbours; the usual choice.
+    affinity_graph : Takes weights of your own.
+
     Examples
     --------
     >>> epsilon_graph([[0.0], [1.0], [5.0], [6.0]], radius=2.0).n_components
@@ -176,6 +186,10 @@ def affinity_graph(A: Any, *, normalization: str = "symmetric") -> Graph:
     -------
     Graph
         Without features, so that it has no place for new items.
+
+    See Also
+    --------
+    knn_graph : Makes the weights from features.
 
     Examples
     --------

@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from softspread._common.archive import read_archive, write_archive
 from softspread._common.digests import digest
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IndexArray, IntArray
+from softspread._common.wording import counted
 from softspread._kernels.system import System
 from softspread.errors import StoreError
 
@@ -241,16 +242,16 @@ class Graph:
         --------
         >>> from softspread import affinity_graph
         >>> affinity_graph([[0, 1], [1, 0]]).describe()
-        '1 edges, 1 component'
+        '1 edge, 1 component'
         """
-        near = "" if self.n_neighbors is None else f"{self.n_neighbors} neighbours, "
-        parts = "component" if self.n_components == 1 else "components"
-        alone = f", {self.n_isolated:,} isolated items" if self.n_isolated else ""
+        near = "" if self.n_neighbors is None else f"{counted(self.n_neighbors, 'neighbour')}, "
+        alone = f", {counted(self.n_isolated, 'isolated item')}" if self.n_isolated else ""
         recall = f", recall {self.recall_:.4f} ({self.index})" if self.recall_ < 1 else ""
-        return f"{near}{self.n_edges // 2:,} edges, {self.n_components:,} {parts}{alone}{recall}"
+        edges, parts = counted(self.n_edges // 2, "edge"), counted(self.n_components, "component")
+        return f"{near}{edges}, {parts}{alone}{recall}"
 
     def __repr__(self) -> str:
-        return f"Graph({self.n_items:,} items: {self.describe()})"
+        return f"Graph({counted(self.n_items, 'item')}: {self.describe()})"
 
     def digest(self) -> str:
         """Fingerprint of the edges: equal for graphs with the same edges in the same order.

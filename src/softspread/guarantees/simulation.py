@@ -89,6 +89,25 @@ def sine_soft_labels(X: AnyArray) -> FloatArray:
     """Known soft labels of two classes, (1 + sin(2 pi x_1)) / 2 and the rest.
 
     Their Lipschitz constant is sqrt(2) pi.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        Features; only the first column counts.
+
+    Returns
+    -------
+    (n, 2) array
+        Rows sum to 1.
+
+    See Also
+    --------
+    simulate_consistency : Draws votes from them.
+
+    Examples
+    --------
+    >>> sine_soft_labels(np.array([[0.0], [0.25]])).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
     """
     first = (1 + np.sin(2 * np.pi * X[:, 0])) / 2
     return np.column_stack([first, 1 - first])

@@ -97,6 +97,10 @@ def uncertainty_split(
         votes would not change it; "not enough votes": the interval leaves both open and is not narrow,
         or no evidence arrived.
 
+    See Also
+    --------
+    ProbabilisticLabelSpreading.uncertainty : The same for a fitted estimator.
+
     Examples
     --------
     >>> p = np.array([[0.95, 0.05], [0.5, 0.5], [0.5, 0.5]])

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
+from softspread._common.wording import counted
 from softspread.errors import InputError
 
 SHOWN_CLASSES = 6  # in a short description
@@ -215,7 +216,7 @@ class SoftLabels:
         more = ", ..." if n_classes > len(shown) else ""
         median = f"; median evidence {np.median(self.evidence):.3g}" if n else ""
         return (
-            f"SoftLabels({n:,} item{'s'[: n != 1]}, {n_classes:,} class{'es'[: 2 * (n_classes != 1)]}: "
+            f"SoftLabels({counted(n, 'item')}, {counted(n_classes, 'class')}: "
             f"{', '.join(shown)}{more}{median}; {'no' if self.lower is None else 'with'} intervals)"
         )
 

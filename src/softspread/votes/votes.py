@@ -15,6 +15,7 @@ import pandas as pd
 from softspread._common import validation
 from softspread._common.columns import ANNOTATOR_NAMES, ITEM_NAMES, LABEL_NAMES
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
+from softspread._common.wording import counted
 from softspread.errors import InputError
 from softspread.votes.table import joined
 
@@ -144,6 +145,11 @@ class Votes:
         Votes
             One vote per row.
 
+        See Also
+        --------
+        Votes.from_wide : From a table with one column per annotator.
+        Votes.to_frame : The inverse.
+
         Examples
         --------
         >>> import pandas as pd
@@ -194,6 +200,10 @@ class Votes:
         Votes
             The votes of the table.
 
+        See Also
+        --------
+        Votes.from_pairs : From one row per vote.
+
         Examples
         --------
         >>> Votes.from_counts([[2, 0], [0.5, 0.5]]).to_frame()["weight"].tolist()
@@ -236,6 +246,10 @@ class Votes:
         Votes
             One vote per filled cell.
 
+        See Also
+        --------
+        Votes.from_frame : From a table with one row per vote.
+
         Examples
         --------
         >>> Votes.from_wide([[0, -1], [1, 1]]).to_frame()["annotator"].tolist()
@@ -262,8 +276,10 @@ class Votes:
 
     def __repr__(self) -> str:
         items, labels = (len(pd.unique(pd.Series(part, dtype=object))) for part in (self.items, self.labels))
-        by = "" if self.annotators is None else f" by {pd.Series(self.annotators).nunique():,} annotators"
-        return f"Votes({len(self):,} votes on {items:,} items for {labels:,} classes{by})"
+        named = 0 if self.annotators is None else pd.Series(self.annotators).nunique()
+        by = "" if self.annotators is None else f" by {counted(named, 'annotator')}"
+        votes = f"{counted(len(self), 'vote')} on {counted(items, 'item')}"
+        return f"Votes({votes} for {counted(labels, 'class')}{by})"
 
     def __add__(self, other: "Votes") -> "Votes":
         if not isinstance(other, Votes):
@@ -284,6 +300,10 @@ class Votes:
         -------
         pandas.DataFrame
             Columns item, label, weight, and annotator and created_at where known.
+
+        See Also
+        --------
+        Votes.from_frame : The inverse.
 
         Examples
         --------
