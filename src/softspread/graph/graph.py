@@ -112,7 +112,24 @@ class Graph:
         return int(np.count_nonzero(self.inner_degrees == 0))
 
     def inner_system(self, alpha: float) -> System:
-        """I - alpha S in the inner order, for the compiled loops."""
+        """The system (I - alpha S) x = b in the inner order, for the compiled loops.
+
+        Parameters
+        ----------
+        alpha : float
+            Spreading intensity.
+
+        Returns
+        -------
+        System
+            Edges, weights and alpha as the compiled loops take them.
+
+        Examples
+        --------
+        >>> from softspread import affinity_graph
+        >>> affinity_graph([[0, 1], [1, 0]]).inner_system(0.9).alpha
+        0.9
+        """
         return System(self.indptr, self.indices, self.weights, self.inner_root, alpha)
 
     @cached_property
