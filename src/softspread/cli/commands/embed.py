@@ -71,10 +71,10 @@ class EncoderOptions:
 
         beside = Path() if out is None else out.parent
         place = beside if run.workspace is None else run.workspace.folder
-        cache = None if self.no_cache else self.cache or place / CACHE_NAME
-        given = dataclasses.asdict(self) | {"cache": cache, "n_jobs": self.threads}
-        del given["no_cache"], given["threads"]
-        return EncodingOptions(**given, verbose=not run.common.quiet)
+        given = dataclasses.asdict(self)
+        cache = None if given.pop("no_cache") else given.pop("cache") or place / CACHE_NAME
+        given |= {"cache": cache, "n_jobs": given.pop("threads"), "verbose": not run.common.quiet}
+        return EncodingOptions(**given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +117,14 @@ def embed(
 
     Example: softspread embed photos/ --check --votes votes.csv --reduce umap,pca --dim 10,20
     """
+    from softspread._common.atomic import check_target
     from softspread.embedding import embed as embedding
 
     allowed = (".csv", ".parquet") if checking.check else (".parquet",)
     if out is not None and out.suffix not in allowed:
         raise InputError(f"--out must end in {' or '.join(allowed)}, got {out.name!r}.")
-    if out is not None and not out.parent.is_dir():
-        raise InputError(f"there is no folder {out.parent} to write {out.name} to; make it first.")
+    if out is not None:
+        check_target(out)
     options = encoder_options.encoding(run, out)
 
     def encode(name: str) -> "EncodedItems":

@@ -68,24 +68,18 @@ def _check_picking(strategy: str, exclude: Path | None) -> Any:
 
 
 def _write(out: Path, table: list[dict[str, Any]]) -> None:
-    import csv
-    import io
     import json
+
+    import pandas as pd
 
     from softspread._common.atomic import write_text
 
-    ending = out.suffix.lower()
-    if ending == ".json":
-        tasks = [{"data": {"item": row["item"]}} for row in table]
-        write_text(out, json.dumps(tasks, ensure_ascii=False) + "\n")
-    elif ending == ".jsonl":
-        write_text(out, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in table))
-    else:
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(table[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(table)
-        write_text(out, text.getvalue())
+    if out.suffix.lower() == ".csv":
+        write_text(out, pd.DataFrame(table).to_csv(index=False, lineterminator="\n"))
+        return
+    tasks = [{"data": {"item": row["item"]}} for row in table]
+    documents = [tasks] if out.suffix.lower() == ".json" else table
+    write_text(out, "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in documents))
 
 
 def _show(console: Any, table: list[dict[str, Any]], out: Path | None) -> None:
