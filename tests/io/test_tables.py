@@ -7,13 +7,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from softspread._common.validation import objects
 from softspread.errors import InputError
 from softspread.io.tables import (
     arrow_names,
     is_missing,
     listed,
     numbers_if_whole,
-    objects,
     read_table,
     shown,
     table_of_frame,

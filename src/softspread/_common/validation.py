@@ -212,8 +212,9 @@ def _numbers_or_objects(values: Sequence[Any]) -> AnyArray:
     return array
 
 
-def objects(values: Sequence[Any]) -> AnyArray:
+def objects(values: Sequence[Any] | AnyArray) -> AnyArray:
     """A flat array of Python objects, also where the values are tuples or lists."""
+    values = values.tolist() if isinstance(values, np.ndarray) else values
     array = np.empty(len(values), dtype=object)
     for position, value in enumerate(values):  # a slice assignment would unpack tuples
         array[position] = value

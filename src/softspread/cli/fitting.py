@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from softspread._common.types import AnyArray, IntArray
+from softspread._common.validation import objects
 from softspread._common.versions import version_of
 from softspread.cli.options import FitInputs, GraphOptions, ItemOptions, VoteOptions
 from softspread.cli.runner import Run
@@ -25,7 +26,7 @@ from softspread.io.embeddings import Embeddings, read_embeddings
 from softspread.io.ids import rows_of_ids
 from softspread.io.matching import MatchedVotes, match_votes, read_classes
 from softspread.io.soft_labels import read_prior
-from softspread.io.tables import objects, shown
+from softspread.io.tables import shown
 from softspread.io.votes import read_votes
 
 CACHE_VERSION = 1  # raise when the same inputs and options no longer give the same entry

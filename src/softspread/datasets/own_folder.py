@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 
+from softspread._common.validation import objects
 from softspread.datasets.dataset import Dataset, shares
 from softspread.datasets.local_files import check_length, find_file, read_array, read_features
 from softspread.errors import StoreError
 from softspread.io.ids import read_ids
 from softspread.io.images import list_files
 from softspread.io.matching import match_votes
-from softspread.io.tables import objects
 from softspread.io.votes import read_votes
 from softspread.votes.reading import read_y
 from softspread.votes.votes import Votes

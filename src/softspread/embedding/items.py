@@ -17,12 +17,13 @@ import pandas as pd
 from softspread._common import validation
 from softspread._common.columns import ITEM_NAMES, PATH_NAMES, TEXT_NAMES, first_of
 from softspread._common.types import AnyArray
+from softspread._common.validation import objects
 from softspread.embedding.contents import Contents, FileContents, HeldContents
 from softspread.errors import InputError
 from softspread.io.arrays import read_array
 from softspread.io.embeddings import embeddings_of, read_embeddings
 from softspread.io.images import IMAGE_ENDINGS, list_files
-from softspread.io.tables import TABLE_ENDINGS, Table, objects, read_table, table_of_frame
+from softspread.io.tables import TABLE_ENDINGS, Table, read_table, table_of_frame
 
 USUAL_COLUMNS = {"image": PATH_NAMES, "text": TEXT_NAMES}
 

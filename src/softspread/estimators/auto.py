@@ -46,6 +46,9 @@ def choose_settings(
     options: SpreadOptions,
 ) -> Settings:
     """Choose what is open; ``items`` is a Graph where no number of neighbours is to be chosen."""
+    named = annotator_model != "none" and votes.annotators is not None
+    if isinstance(items, Graph) and not space.open and not named:
+        return Settings(options.diffusion(items, space.alphas[0]), space.strengths[0], None, None)
     ballots, memory = Ballots.of(votes, n_classes), ScaleMemory()
 
     def search(
@@ -66,7 +69,7 @@ def choose_settings(
         found = search(graph, counted, replace(space, alphas=alphas, strengths=KAPPAS), alpha)
         return diffusion_at(found.alpha), found.prior_strength
 
-    if not _can_be_rated(votes, ballots, annotator_model):
+    if not named or not _can_be_rated(ballots, annotator_model):
         return Settings(diffusion_at(alpha), strength, tuning, None)
     fit = fit_annotators(
         diffusion_at(alpha),
@@ -84,10 +87,8 @@ def choose_settings(
     return Settings(diffusion_at(again.alpha), again.prior_strength, again.tuning, fit)
 
 
-def _can_be_rated(votes: VoteTable, ballots: Ballots, annotator_model: str) -> bool:
-    """Whether annotators are to be rated and can be; warns where the user asked for it and they cannot."""
-    if annotator_model == "none" or votes.annotators is None:
-        return False
+def _can_be_rated(ballots: Ballots, annotator_model: str) -> bool:
+    """Whether named annotators can be rated; warns where the user asked for it and they cannot."""
     reason = why_neutral(ballots)
     if reason and annotator_model != "auto":
         warnings.warn(

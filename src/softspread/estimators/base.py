@@ -42,7 +42,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the estimators: a subclass says how votes become evidence."""
 
     prior: Any = None
-    prior_strength: Any = 0.0
+    prior_strength_ = 0.0  # the baselines' prior only fills items without any evidence
     _accepts_graph = False
     _tells_fitted_from_new = False  # whether an item is answered differently if it comes as a new one
     _doc_link_module = "softspread"
@@ -230,9 +230,9 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise
 
     def _start(self, votes: VoteTable, names: Names) -> None:
-        self._votes = votes
         self._use_names(names)
         self._set_prior()
+        self._votes = votes
         self._spread()
 
     def _use_names(self, names: Names) -> None:
@@ -626,10 +626,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Evidence and soft labels of the fitted items (X is None), or of new ones."""
         new = self._checked(X, transductive)
         evidence, prior = (self._evidence(), self.prior_) if new is None else self._evidence_of_new(new)
-        return Answer(evidence, evidence.soft_labels(prior, self._prior_strength()), new)
-
-    def _prior_strength(self) -> float:
-        return float(self.prior_strength)
+        return Answer(evidence, evidence.soft_labels(prior, self.prior_strength_), new)
 
     def _checked(self, X: ArrayLike | None, transductive: bool | None = None) -> AnyArray | None:
         """Features of new items; None for the fitted ones."""

@@ -22,8 +22,6 @@ BLOCK_ENTRIES = 4_000_000  # kernel entries held at once: 32 MB
 class _Baseline(VotesEstimator):
     """Shared by the baselines: their prior is uniform and only fills items without any evidence."""
 
-    prior_strength = 0.0
-
     def _check_parameters(self) -> None:
         pass
 

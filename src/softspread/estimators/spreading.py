@@ -166,7 +166,8 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        self._space()
+        has_prior = self.prior is not None
+        self._space = SearchSpace.read(self.alpha, self.n_neighbors, self.prior_strength, has_prior)
         validation.choice("annotator_model", self.annotator_model, ANNOTATOR_MODELS)
         validation.choice("scaling", self.scaling, SCALINGS)
         SOLVERS.check(self.solver)
@@ -175,11 +176,8 @@ class ProbabilisticLabelSpreading(VotesEstimator):
                 f"tol must be at most 0.01, got {self.tol!r}; 1e-6 keeps soft labels within 1e-4."
             )
 
-    def _space(self) -> SearchSpace:
-        return SearchSpace.read(self.alpha, self.n_neighbors, self.prior_strength, self.prior is not None)
-
     def _spread(self) -> None:
-        space, options = self._space(), self._options()
+        space, options = self._space, self._options()
         items = self._items
         if not isinstance(items, Graph) and len(space.neighbors) == 1:
             items = self._build_graph(space.neighbors[0])
@@ -235,9 +233,6 @@ class ProbabilisticLabelSpreading(VotesEstimator):
             random_state=self.random_state,
             verbose=bool(self.verbose),
         )
-
-    def _prior_strength(self) -> float:
-        return float(self.prior_strength_)
 
     def _spread_more(self, new: VoteTable) -> None:
         missing = len(self.classes_) - self._state.n_classes
@@ -328,7 +323,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         """
         self._checked(None)
         rows = self._names.rows(items)
-        return soft_labels(self._state.mass(rows), self.prior_[rows], self._prior_strength())
+        return soft_labels(self._state.mass(rows), self.prior_[rows], self.prior_strength_)
 
     def _spread_fit(self, answer: Answer) -> SpreadFit:
         def fitted() -> tuple[Evidence, FloatArray]:
@@ -503,7 +498,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
             return held_out_quality(
                 self._state_of_cast_votes(),
                 self.prior_,
-                self._prior_strength(),
+                self.prior_strength_,
                 cast=None if self._weighting is None else self._weighting.trusted(self._votes),
                 confidence_level=confidence_level,
                 rng=rng,
@@ -555,7 +550,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
             len(self.classes_),
             more,
             prior=None if self.prior is None else self.prior_,
-            prior_strength=self._prior_strength(),
+            prior_strength=self.prior_strength_,
             confidence_level=confidence_level,
             rng=validation.generator(self.random_state if random_state is None else random_state),
         )
@@ -621,7 +616,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
     def stale_(self) -> BoolArray:
         """Items whose soft label could be off by more than 0.01 since the last refinement, (n,)."""
         check_is_fitted(self)
-        return self._state.stale(self._prior_strength())
+        return self._state.stale(self.prior_strength_)
 
     @property
     def solve_report_(self) -> Any:

@@ -13,8 +13,9 @@ from softspread._common import validation
 from softspread._common.atomic import replaced_folder
 from softspread._common.digests import KEY_BYTES, digest
 from softspread._common.types import AnyArray, FloatArray
+from softspread._common.validation import objects
 from softspread.errors import InputError
-from softspread.io.tables import METADATA_KEY, arrow_names, objects, single_precision
+from softspread.io.tables import METADATA_KEY, arrow_names, single_precision
 from softspread.spreading.evidence import SoftLabels
 
 DATASET_MARK = "dataset_info.json"  # by which a folder of ours is recognised

@@ -12,6 +12,7 @@ import pandas as pd
 from softspread._common import validation
 from softspread._common.columns import ID_NAMES, first_of
 from softspread._common.types import AnyArray, BoolArray, IntArray
+from softspread._common.validation import objects
 from softspread.errors import InputError
 from softspread.io.arrays import read_array, read_arrays
 from softspread.io.tables import (
@@ -19,7 +20,6 @@ from softspread.io.tables import (
     WHOLE_NUMBER,
     Table,
     check_source,
-    objects,
     read_table,
     read_text,
     shown,

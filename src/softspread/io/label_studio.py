@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from softspread._common.columns import ITEM_NAMES, first_of
+from softspread._common.validation import objects
 from softspread.errors import InputError
-from softspread.io.tables import objects
 from softspread.io.vote_file import VoteFile, VoteReading
 from softspread.spreading.evidence import SoftLabels
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from softspread._common import validation
 from softspread._common.types import AnyArray
+from softspread._common.validation import objects
 from softspread.errors import InputError
 from softspread.io.ids import are_positions, rows_of_ids
-from softspread.io.tables import check_source, numbers_if_whole, objects, read_text, shown
+from softspread.io.tables import check_source, numbers_if_whole, read_text, shown
 from softspread.io.vote_file import VoteFile
 from softspread.votes.reading import NamedVotes, Names
 from softspread.votes.table import VoteTable
@@ -90,8 +91,7 @@ def match_votes(
             "them by "
             "--ids, one per row of the embeddings."
         )
-    labels = _labels(file, classes)
-    class_array = _classes(file, labels, classes)
+    labels, class_array = _labels_and_classes(file, classes)
     columns = validation.lookup(class_array).get_indexer(validation.lookup(labels))
     allowed = columns >= 0
     troubles = []
@@ -120,22 +120,21 @@ def match_votes(
     return MatchedVotes(file, NamedVotes(table, names), int((~keep).sum()), tuple(troubles))
 
 
-def _labels(file: VoteFile, classes: Sequence[str] | None) -> AnyArray:
-    labels = file.labels
-    if file.is_text:
+def _labels_and_classes(file: VoteFile, classes: Sequence[str] | None) -> tuple[AnyArray, AnyArray]:
+    """Labels and classes in the same type: numbers where all of them are whole numbers."""
+    labels, named = file.labels, None if classes is None else objects(classes)
+    if not file.is_text:
+        labels = validation.names(labels, f"{file.path}: label")
+    else:
         whole = numbers_if_whole(labels)
-        named = None if classes is None else numbers_if_whole(objects(classes))
-        return whole if named is None or named.dtype.kind == whole.dtype.kind else labels
-    return validation.names(labels, f"{file.path}: label")
-
-
-def _classes(file: VoteFile, labels: AnyArray, classes: Sequence[str] | None) -> AnyArray:
-    if classes is None:
-        if file.classes is not None:
-            whole = numbers_if_whole(file.classes)
-            return whole if whole.dtype.kind == labels.dtype.kind else file.classes
-        return validation.distinct_sorted(labels)
-    if labels.dtype.kind in "iu":
-        return numbers_if_whole(objects(classes))
-    by_text = {str(label): label for label in validation.distinct_sorted(labels).tolist()}
-    return objects([by_text.get(name, name) for name in classes])
+        if named is None or numbers_if_whole(named).dtype.kind == whole.dtype.kind:
+            labels = whole
+    if named is not None and labels.dtype.kind in "iu":
+        return labels, numbers_if_whole(named)
+    if named is not None:
+        by_text = {str(label): label for label in validation.distinct_sorted(labels).tolist()}
+        return labels, objects([by_text.get(name, name) for name in named])
+    if file.classes is None:
+        return labels, validation.distinct_sorted(labels)
+    whole = numbers_if_whole(file.classes)
+    return labels, whole if whole.dtype.kind == labels.dtype.kind else file.classes

@@ -22,6 +22,7 @@ import numpy as np
 from softspread._common import validation
 from softspread._common.atomic import check_folder_target, check_target, replaced_file, write_text
 from softspread._common.types import AnyArray, FloatArray
+from softspread._common.validation import objects
 from softspread.errors import InputError
 from softspread.io.embeddings import read_embeddings
 from softspread.io.huggingface import DATASET_MARK, read_dataset, write_dataset
@@ -30,7 +31,6 @@ from softspread.io.label_studio import LabelStudioNames, write_tasks
 from softspread.io.tables import (
     Table,
     arrow_names,
-    objects,
     read_json,
     read_table,
     shown,

@@ -20,6 +20,7 @@ from softspread._common import validation
 from softspread._common.atomic import replaced_file
 from softspread._common.columns import first_of
 from softspread._common.types import AnyArray, BoolArray, FloatArray
+from softspread._common.validation import objects
 from softspread.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Table:
         """The column that was asked for, else the first with a usual name, else None."""
         if asked is not None and asked not in self.columns:
             raise InputError(f"{self.source} has no column {asked!r}; it has {self.listed()}.")
-        return asked or first_of(usual, self.columns)
+        return asked or first_of(usual, tuple(self.columns))
 
     def complete(self, name: str) -> AnyArray:
         """(n,) plain values of a column without gaps."""
@@ -360,11 +361,6 @@ def is_missing(values: Sequence[Any] | AnyArray) -> BoolArray:
 
     array = objects(values)
     return np.asarray(pd.isna(array) | (array == ""), dtype=bool)
-
-
-def objects(values: Sequence[Any] | AnyArray) -> AnyArray:
-    """A flat array of objects, also where the values are lists."""
-    return validation.objects(values.tolist() if isinstance(values, np.ndarray) else values)
 
 
 def numbers_if_whole(text: AnyArray) -> AnyArray:

@@ -16,6 +16,7 @@ import numpy as np
 from softspread._common import validation
 from softspread._common.columns import ANNOTATOR_NAMES, INDEX_NAMES, ITEM_NAMES, LABEL_NAMES, first_of
 from softspread._common.types import AnyArray
+from softspread._common.validation import objects
 from softspread.errors import InputError
 from softspread.io.label_studio import is_export, read_export
 from softspread.io.tables import (
@@ -24,7 +25,6 @@ from softspread.io.tables import (
     check_source,
     is_missing,
     numbers_if_whole,
-    objects,
     read_json,
     read_table,
     table_of_records,
@@ -53,18 +53,19 @@ def read_votes(path: str | Path, how: VoteReading | None = None) -> VoteFile:
     source = check_source(path, VOTE_ENDINGS, "votes")
     validation.choice("votes-format", how.votes_format, VOTE_FORMATS)
     validation.choice("multi-choice", how.multi_choice, MULTI_CHOICE)
-    votes = _read(source, how)
+    if source.suffix.lower() == ".json":
+        votes = _from_json(source, how)
+    elif how.votes_format == "labelstudio":
+        raise InputError(f"{source}: a Label Studio export is read from .json; export again as JSON.")
+    else:
+        votes = _from_table(source, read_table(source, "votes"), how)
     if len(votes) == 0:
         left = ", ".join(f"{count} {what}" for what, count in votes.notes.items())
         raise InputError(f"{source} holds no votes{f' ({left})' if left else ''}; add at least one.")
     return votes
 
 
-def _read(source: Path, how: VoteReading) -> VoteFile:
-    if source.suffix.lower() != ".json":
-        if how.votes_format == "labelstudio":
-            raise InputError(f"{source}: a Label Studio export is read from .json; export again as JSON.")
-        return _from_table(source, read_table(source, "votes"), how)
+def _from_json(source: Path, how: VoteReading) -> VoteFile:
     content = read_json(source)
     if how.votes_format == "labelstudio" or (how.votes_format == "auto" and is_export(content)):
         return read_export(source, content, how)

@@ -181,15 +181,12 @@ class SoftLabels:
         >>> [name for name, _ in labels.columns()]
         ['p_no', 'p_yes', 'evidence']
         """
-        yield from self._by_class("p", self.p)
-        yield "evidence", self.evidence
-        if self.lower is not None and self.upper is not None:
-            yield from self._by_class("lower", self.lower)
-            yield from self._by_class("upper", self.upper)
-
-    def _by_class(self, prefix: str, values: FloatArray) -> Iterator[tuple[str, FloatArray]]:
-        for column, label in enumerate(self.classes.tolist()):
-            yield f"{prefix}_{label}", values[:, column]
+        for prefix, values in (("p", self.p), ("lower", self.lower), ("upper", self.upper)):
+            if values is not None:
+                for column, label in enumerate(self.classes.tolist()):
+                    yield f"{prefix}_{label}", values[:, column]
+            if prefix == "p":
+                yield "evidence", self.evidence
 
     def to_frame(self) -> pd.DataFrame:
         """One row per item, as files have it.

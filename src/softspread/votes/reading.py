@@ -66,7 +66,7 @@ class Names:
 
     def check_retractions(self, votes: VoteTable) -> None:
         """Refuse votes taken back that were never cast: no total per item, class and annotator below 0."""
-        worst = taken_back_too_often(votes)
+        worst = taken_back_too_often(votes) if (votes.weights < 0).any() else None
         if worst is not None:
             item, label = self.items(np.array([worst.row])), self.classes[[worst.column]]
             by = "" if votes.annotators is None else " by that annotator"

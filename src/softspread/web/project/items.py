@@ -19,10 +19,11 @@ import pandas as pd
 from softspread._common.columns import ITEM_NAMES, PATH_NAMES, TEXT_NAMES
 from softspread._common.extras import needs_extra
 from softspread._common.types import AnyArray, IntArray
+from softspread._common.validation import objects
 from softspread.errors import InputError, StoreError
 from softspread.io.ids import as_text, rows_of_ids
 from softspread.io.images import BROWSER_TYPES, IMAGE_ENDINGS, list_files
-from softspread.io.tables import Table, is_missing, objects, read_table
+from softspread.io.tables import Table, is_missing, read_table
 from softspread.web.log.entry import LONGEST_ITEM
 
 TEXT_ENDINGS = (".txt", ".md")
