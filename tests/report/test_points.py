@@ -8,7 +8,7 @@ import numpy as np
 
 from small_maps import tiny_points
 from softspread import report
-from softspread.report.points import plane_of, sample_rows
+from softspread.report.points import PLANE, plane_of, sample_rows
 
 
 def test_dots_of_a_large_map_stay_inside_with_up_as_up():
@@ -36,6 +36,11 @@ def test_the_map_keeps_neighbours_together():
     assert np.isfinite(plane_of(np.ones((50, 3)), rng)).all()
     assert plane_of(X[:, :1], rng).shape == (600, 2)
     assert plane_of(X[:5], rng).shape == (5, 2)
+
+
+def test_the_plane_is_a_landscape():
+    """As the style sheet lays it out."""
+    assert PLANE[0] > PLANE[1]
 
 
 def test_large_maps_are_sampled():

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from softspread._common.types import AnyArray, FloatArray, IntArray
+from softspread.datasets.dataset import normalized_entropy
 from softspread.quality.result import Quality
 from softspread.report.blocks import (
     Card,
@@ -27,7 +28,7 @@ from softspread.report.blocks import (
 )
 from softspread.report.charts import CurvePoint, curve, histograms, share_histograms
 from softspread.report.maps import class_colors
-from softspread.report.points import PLANE, PointMap, plane_of, point_map, sample_rows
+from softspread.report.points import PointMap, plane_of, point_map, sample_rows
 from softspread.spreading.evidence import SoftLabels
 from softspread.tuning.result import Tuning
 
@@ -139,51 +140,51 @@ def _cards(content: RunContent) -> list[Card]:
 
 # --------------------------------------------------------------------------------------------------- pictures
 def _map_section(content: RunContent) -> str:
+    labels = content.labels
     if content.features is None:
         return ""
-    n = len(content.labels.ids)
+    n = len(labels.ids)
     rng = np.random.default_rng(content.seed)
     rows = sample_rows(n, rng)
-    order = np.argsort(-content.labels.p[rows], axis=1, kind="stable")
-    only_one = content.labels.p.shape[1] == 1
+    order = np.argsort(-labels.p[rows], axis=1, kind="stable")
+    only_one = labels.p.shape[1] == 1
     first, second = order[:, 0], order[:, 0 if only_one else 1]
     across = np.arange(len(rows))
     data = PointMap(
         plane_of(content.features[rows], rng),
-        content.labels.classes.tolist(),
+        labels.classes.tolist(),
         first,
-        content.labels.p[rows][across, first],
-        np.full(len(rows), len(content.labels.classes)) if only_one else second,
-        content.labels.p[rows][across, second],
-        content.labels.evidence[rows],
-        content.labels.width[rows].max(axis=1),
+        labels.p[rows][across, first],
+        np.full(len(rows), len(labels.classes)) if only_one else second,
+        labels.p[rows][across, second],
+        labels.evidence[rows],
+        labels.width[rows].max(axis=1),
         content.vote_counts[rows].sum(axis=1).astype(np.int64),
-        content.labels.ids[rows].tolist(),
+        labels.ids[rows].tolist(),
     )
     drawn = f"{len(rows):,} of the {n:,} items, drawn at random." if len(rows) < n else f"All {n:,} items."
     note = (
         f"{drawn} Items with similar embeddings lie together; the picture is for the eye, no figure comes "
         "from it. Point at a dot to see its item."
     )
-    assert PLANE[0] > PLANE[1]  # the style sheet lays the map out as a landscape
     return section("Map of the items", point_map(data), note=note)
 
 
 def _uncertainty_section(content: RunContent) -> str:
-    width = content.labels.width.max(axis=1)
+    labels = content.labels
+    width = labels.width.max(axis=1)
     shares = {
         "Widest interval of an item": width,
-        "Probability of its leading class": content.labels.p.max(axis=1),
+        "Probability of its leading class": labels.p.max(axis=1),
     }
     level = f"{content.confidence_level:.0%}"
     return section(
         "How sure",
-        histograms({"Evidence": content.labels.evidence}, "votes' worth").replace("</div>", "", 1)
+        histograms({"Evidence": labels.evidence}, "votes' worth").replace("</div>", "", 1)
         + share_histograms(shares, "").replace("<div class='charts'>", "", 1),
         paragraph(
             ", ".join(
-                f"{count:,} items ({count / len(content.labels.ids):.0%}) {word}"
-                for word, count in _words(content)
+                f"{count:,} items ({count / len(labels.ids):.0%}) {word}" for word, count in _words(content)
             )
             + "."
         ),
@@ -199,13 +200,14 @@ def _words(content: RunContent) -> list[tuple[str, int]]:
 
 
 def _class_section(content: RunContent) -> str:
-    votes, mean = content.vote_counts.sum(axis=0), content.labels.p.mean(axis=0)
-    leading = np.bincount(content.labels.p.argmax(axis=1), minlength=len(content.labels.classes))
-    colors = class_colors(len(content.labels.classes))
+    labels = content.labels
+    votes, mean = content.vote_counts.sum(axis=0), labels.p.mean(axis=0)
+    leading = np.bincount(labels.p.argmax(axis=1), minlength=len(labels.classes))
+    colors = class_colors(len(labels.classes))
     order = np.argsort(-mean, kind="stable")
     rows = [
         [
-            Cell(str(content.labels.classes[c : c + 1].tolist()[0]), color=colors[c]),
+            Cell(str(labels.classes[c : c + 1].tolist()[0]), color=colors[c]),
             Cell(f"{votes[c]:,.0f}"),
             Cell(f"{votes[c] / max(votes.sum(), 1e-300):.1%}"),
             Cell(f"{mean[c]:.1%}"),
@@ -224,14 +226,12 @@ def _class_section(content: RunContent) -> str:
 
 # ------------------------------------------------------------------------------------------------------ items
 def _item_sections(content: RunContent) -> list[str]:
-    width = content.labels.width.max(axis=1)
-    n_classes = content.labels.p.shape[1]
-    logs = np.log(content.labels.p, out=np.zeros_like(content.labels.p), where=content.labels.p > 0)
-    entropy = -(content.labels.p * logs).sum(axis=1) / max(np.log(n_classes), 1e-300)
-    uncertain = _largest(
-        np.where(np.isfinite(width), width, 1.0) - 1e-6 * content.labels.evidence, SHOWN_ITEMS
-    )
-    known = content.labels.evidence >= ENOUGH_EVIDENCE
+    labels = content.labels
+    width = labels.width.max(axis=1)
+    n_classes = labels.p.shape[1]
+    entropy = normalized_entropy(labels.p)
+    uncertain = _largest(np.where(np.isfinite(width), width, 1.0) - 1e-6 * labels.evidence, SHOWN_ITEMS)
+    known = labels.evidence >= ENOUGH_EVIDENCE
     blocks = [
         section(
             "Most uncertain items",
@@ -261,24 +261,25 @@ def _largest(values: FloatArray, count: int) -> IntArray:
 
 
 def _item_cards(content: RunContent, rows: IntArray, text: str, values: FloatArray) -> str:
-    colors = class_colors(len(content.labels.classes))
-    labels = [str(label) for label in content.labels.classes.tolist()]
+    labels = content.labels
+    colors = class_colors(len(labels.classes))
+    names = [str(label) for label in labels.classes.tolist()]
     parts = []
     for row in rows.tolist():
         picture = content.thumbnail(row) if content.thumbnail is not None else None
         image = f"<img alt='' src='{escape(picture)}'>" if picture else ""
         own = content.vote_counts[row].sum()
         shares = "".join(
-            f"<li><span title='{escape(labels[c])}'>{escape(labels[c])}</span><span class='track'>"
-            f"<i style='width:{100 * content.labels.p[row, c]:.1f}%;background:{colors[c]}'></i></span>"
-            f"<span class='number'>{content.labels.p[row, c]:.0%}</span></li>"
-            for c in np.argsort(-content.labels.p[row], kind="stable")[:SHOWN_SHARES].tolist()
+            f"<li><span title='{escape(names[c])}'>{escape(names[c])}</span><span class='track'>"
+            f"<i style='width:{100 * labels.p[row, c]:.1f}%;background:{colors[c]}'></i></span>"
+            f"<span class='number'>{labels.p[row, c]:.0%}</span></li>"
+            for c in np.argsort(-labels.p[row], kind="stable")[:SHOWN_SHARES].tolist()
         )
-        name = content.labels.ids[row : row + 1].tolist()[0]
+        name = labels.ids[row : row + 1].tolist()[0]
         parts.append(
             f"<div class='item'>{image}<strong>{escape(name)}</strong>"
             f"<span class='more'>{escape(text.format(values[row]))}<br>evidence "
-            f"{content.labels.evidence[row]:.2g}, own votes {own:g}</span>"
+            f"{labels.evidence[row]:.2g}, own votes {own:g}</span>"
             f"<ol class='shares'>{shares}</ol></div>"
         )
     return f"<div class='items'>{''.join(parts)}</div>"

@@ -29,8 +29,8 @@ AUTO, TRUTH = "auto", "truth"
 PRIORS = ("none", "model", "votes")
 PRIOR_STRENGTH = 1e-4  # the authors' value
 FAR = 0.95  # above this alpha local solves are slow, and these are quicker:
-SMALL = 2_500  # ... one dense inverse, up to so many items
-FLAT = 3  # ... a sparse factorisation, which stays sparse in so few dimensions
+SMALL = 2_500  # ... one dense inverse, up to this many items
+FLAT = 3  # ... a sparse factorisation, which stays sparse in this few dimensions
 
 
 @dataclass(slots=True)
