@@ -95,7 +95,7 @@ class Score:
 
     @property
     def mean(self) -> float:
-        """Over the draws."""
+        """Mean RMSE over the draws."""
         return float(np.mean(self.rmse))
 
     @property
@@ -111,7 +111,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the result: a method at all budgets; a baseline stands with its best setting at each."""
+    """One line of the result: a method at all budgets; a baseline has its best setting at each."""
 
     title: str
     spreads: bool
@@ -128,17 +128,17 @@ class Verdict:
 
     @property
     def spreading_wins(self) -> bool:
-        """By the mean over the draws."""
+        """Whether spreading has the lower mean over the draws."""
         return self.spreading.mean < self.baseline.mean
 
     @property
     def winner(self) -> Score:
-        """The lower mean."""
+        """The score with the lower mean."""
         return self.spreading if self.spreading_wins else self.baseline
 
     @property
     def loser(self) -> Score:
-        """The higher mean."""
+        """The score with the higher mean."""
         return self.baseline if self.spreading_wins else self.spreading
 
     @property
@@ -181,7 +181,7 @@ class DemoResult:
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """One for each budget."""
+        """One verdict per budget."""
         return tuple(self._verdict(column) for column in range(len(self.plan.budgets)))
 
     def _verdict(self, column: int) -> Verdict:
@@ -420,7 +420,7 @@ def _table_rows(result: DemoResult) -> list[list[report.Cell]]:
 
 
 def score_text(score: Score, digits: int = 4) -> str:
-    """Mean and spread."""
+    """Write mean and spread."""
     return f"{score.mean:.{digits}f}" + ("" if score.std is None else f" ± {score.std:.{digits}f}")
 
 

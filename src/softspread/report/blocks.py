@@ -37,7 +37,7 @@ class Cell:
 
 
 def escape(value: Any) -> str:
-    """Any value as text that is safe between tags and inside quoted attributes.
+    """Turn any value into text that is safe between tags and inside quoted attributes.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def bullets(texts: Sequence[str]) -> str:
 
 
 def code(text: str) -> str:
-    """Something to type."""
+    """A command to type."""
     return f"<pre><code>{escape(text)}</code></pre>"
 
 
@@ -85,7 +85,7 @@ def cards(items: Sequence[Card]) -> str:
 
 
 def facts(values: Mapping[str, Any]) -> str:
-    """Names and values, one pair a line."""
+    """Names and values, one pair per line."""
     parts = [f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in values.items()]
     return f"<dl>{''.join(parts)}</dl>"
 

@@ -1,4 +1,4 @@
-"""Items in the plane, drawn by the page's own script: dots that one can point at.
+"""Items in the plane, drawn by the page's own script; pointing at a dot shows its item.
 
 positions (n, 2), soft labels, evidence  ->  packed bytes in the page  ->  dots
 """
@@ -135,7 +135,7 @@ def _shades(images: AnyArray) -> AnyArray:
 
 
 def packed(values: AnyArray, dtype: str) -> str:
-    """Numbers as text that the page's script unpacks."""
+    """Pack numbers into text that the page's script unpacks."""
     return base64.b64encode(np.ascontiguousarray(values).astype(dtype).tobytes()).decode()
 
 

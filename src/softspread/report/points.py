@@ -53,7 +53,7 @@ def sample_rows(n: int, rng: np.random.Generator, most: int = MOST_POINTS) -> In
 
 
 def plane_of(X: AnyArray, rng: np.random.Generator) -> FloatArray:
-    """A place in the plane for each item, (n, 2): items that are near in X lie near. For the eye only.
+    """Place each item in the plane, (n, 2), near the items that are near in X. For the eye only.
 
     Some landmarks are laid out by attraction between neighbours and repulsion between the others, starting
     from the two main directions; every other item goes between its nearest landmarks.
@@ -174,7 +174,7 @@ def _point_data(data: PointMap) -> dict[str, Any]:
 
 
 def _placed(positions: FloatArray) -> FloatArray:
-    """Into the plane, both directions scaled on their own; outliers stop at the edge."""
+    """Fit positions into the plane, each direction scaled on its own; outliers stop at the edge."""
     low, high = np.quantile(positions, [CLIPPED, 1 - CLIPPED], axis=0)
     some = ROOM_FOR_RIM * (high - low)
     low, high = np.maximum(low - some, positions.min(axis=0)), np.minimum(high + some, positions.max(axis=0))

@@ -51,7 +51,7 @@ PERCENT = ("accuracy", "agreement")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunContent:
-    """Everything that the page tells."""
+    """Everything that the page shows."""
 
     labels: SoftLabels  # with intervals
     vote_counts: FloatArray  # (n, n_classes) votes on each item itself
@@ -71,7 +71,7 @@ class RunContent:
 
 
 def run_page(content: RunContent) -> str:
-    """The whole page."""
+    """Build the whole page."""
     n, n_votes = len(content.labels.ids), float(content.vote_counts.sum())
     parts = [
         heading(

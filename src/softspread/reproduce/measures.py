@@ -121,7 +121,7 @@ def _allowed(n: int, trial: Trial, rng: np.random.Generator) -> IntArray | None:
 
 
 def draw(data: Dataset, trial: Trial, rng: np.random.Generator, among: IntArray | None) -> Votes:
-    """The votes of a trial."""
+    """Draw the votes of a trial."""
     if data.p_true is None:
         raise LackingError(
             f"{data.name} has no soft labels to draw votes from; give it features or soft_labels.npy."
@@ -146,7 +146,7 @@ def draw(data: Dataset, trial: Trial, rng: np.random.Generator, among: IntArray 
 
 
 def _in_sequence(p_true: FloatArray, trial: Trial, classes: AnyArray) -> Votes:
-    """Votes from one generator that runs through all budgets, and through all draws of each, in order.
+    """Draw votes from one generator that runs through all budgets, and all draws of each, in order.
 
     Design: ``sequence``, the numbers of votes, a list in a list; ``sequence_draws`` of each;
     ``sequence_seed``.
@@ -185,7 +185,7 @@ def _run_method(trial: Trial, task: Task) -> tuple[Outcome, float]:
 
 
 def errors(p_true: FloatArray, p: FloatArray) -> Row:
-    """All distances to the truth."""
+    """Measure all distances to the truth."""
     return {
         "rmse": metrics.rmse(p_true, p),
         "mae": metrics.mae(p_true, p),
@@ -197,7 +197,7 @@ def errors(p_true: FloatArray, p: FloatArray) -> Row:
 
 # ----------------------------------------------------------------------------------------------- the measures
 def scores(trial: Trial, bench: Bench) -> list[Row]:
-    """How far a method's soft labels are from the truth."""
+    """Measure how far a method's soft labels are from the truth."""
     task, among = bench.task(trial)
     outcome, seconds = _run_method(trial, task)
     n = task.data.n_items
@@ -260,14 +260,14 @@ def estimated_rmse(trial: Trial, bench: Bench) -> list[Row]:
 
 
 def _corrected(p: FloatArray, counts: FloatArray, rng: np.random.Generator) -> float:
-    """RMSE from votes with their own noise taken off; where that leaves less than nothing, 0."""
+    """Estimate the RMSE from votes without their own noise; 0 where that would be negative."""
     from softspread.quality.estimate import estimate_quality
 
     return float(estimate_quality(p, counts, rng=rng, n_bootstrap=FEW_BOOTSTRAPS).rmse.value)
 
 
 def growing_votes(trial: Trial, bench: Bench) -> list[Row]:
-    """Soft labels after the first 1, 2, 5, ... votes of one sequence; option ``steps``, a list in a list."""
+    """Score soft labels after the first votes of one sequence; option ``steps``: [[1, 2, 5, ...]]."""
     task, _ = bench.task(trial)
     rows = []
     for step in trial.options["steps"]:
@@ -284,7 +284,7 @@ def first_votes(votes: Votes, number: int) -> Votes:
 
 
 def entropy(trial: Trial, bench: Bench) -> list[Row]:
-    """How uncertain the soft labels of a dataset are, and how often their mode is the hard label."""
+    """Measure how uncertain a dataset's soft labels are, and how often their mode is the hard label."""
     data = bench.dataset(trial.dataset)
     if data.p_true is None:
         raise LackingError(f"{data.name} has no soft labels; give it features or soft_labels.npy.")
@@ -299,7 +299,7 @@ def entropy(trial: Trial, bench: Bench) -> list[Row]:
 
 
 def runtime(trial: Trial, bench: Bench) -> list[Row]:
-    """Milliseconds per vote, graph excluded: all votes together, live one by one, and one solve per vote.
+    """Time a vote, graph excluded: all votes together, live one by one, and one solve per vote.
 
     Options: ``way`` "batch", "live" or "literal"; ``most`` votes for the slow ways.
     """
@@ -335,7 +335,7 @@ def runtime(trial: Trial, bench: Bench) -> list[Row]:
 
 
 def consistency(trial: Trial, bench: Bench) -> list[Row]:
-    """Largest error and RMSE at the theorem's rates while votes per item vanish; one draw."""
+    """Measure the largest error and the RMSE of one draw, at the theorem's rates."""
     from softspread.guarantees.simulation import simulate_consistency
 
     seed = np.random.SeedSequence([trial.seed, trial.draw, trial.votes_key]).generate_state(1)[0]
@@ -360,7 +360,7 @@ def consistency(trial: Trial, bench: Bench) -> list[Row]:
 
 
 def intervals(trial: Trial, bench: Bench) -> list[Row]:
-    """Coverage and width of intervals on the sine curve, inside and outside the region with few votes."""
+    """Measure coverage and width of intervals on the sine curve, where votes are few and elsewhere."""
     from softspread.reproduce.sine import sine_estimate
 
     found = sine_estimate(trial)

@@ -39,7 +39,7 @@ class Trial:
     seed: int
 
     def describe(self) -> dict[str, Any]:
-        """As plain values."""
+        """The trial as plain values."""
         return asdict(self)
 
     @property
@@ -61,7 +61,7 @@ class Trial:
 
 
 def fingerprint(value: Any) -> str:
-    """Of plain values, the same everywhere."""
+    """Hash plain values, on every machine alike."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
@@ -133,7 +133,7 @@ def plan_names() -> list[str]:
 
 
 def load_plan(name: str, quick: bool = True) -> Plan:
-    """A plan by name, or from a TOML file by its path.
+    """Load a plan by its name, or from a TOML file by its path.
 
     Examples
     --------

@@ -39,7 +39,7 @@ FAR_SECONDS = {0.99: 0.2, 0.999: 0.4}  # such alpha and above
 
 
 def expected_seconds(trial: Trial) -> float:
-    """What a trial may cost on one core.
+    """Guess how long a trial takes on one core.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Processes:
             self._pool = None
 
     def submit(self, piece: list[Job], data: Path | None) -> "Future[list[Result]]":
-        """Hand over some trials."""
+        """Hand some trials to a process."""
         with _single_threads():  # processes start while work is handed over
             if self._pool is None:
                 self._pool = ProcessPoolExecutor(self.jobs, mp_context=get_context("spawn"))

@@ -192,7 +192,7 @@ class _Book:
 def _possible(
     trials: Sequence[Trial], data: Path | None, progress: Progress, advance: Advance
 ) -> Iterator[Trial]:
-    """Trials whose dataset is here."""
+    """Leave out trials whose dataset is not in the data folder."""
     for trial in trials:
         name = str(trial.dataset["name"])
         if trial.measure in ("runtime", "consistency", "dcic") or datasets.available(name, data):
@@ -237,7 +237,7 @@ def plain(value: Any) -> Any:
 
 # ----------------------------------------------------------------------------------------------------- tables
 def read_rows(path: Path) -> dict[str, list[Row]]:
-    """Rows of a file by the key of their trial.
+    """Read the rows of a file, by the key of their trial.
 
     A last line cut off by an interruption is left out.
     """
@@ -282,12 +282,12 @@ def _text(settings: Any) -> str:
 
 
 def setting(text: str, name: str, default: Any = None) -> Any:
-    """One value out of a column of settings."""
+    """Read one value of an entry of settings."""
     return json.loads(text).get(name, default)
 
 
 def make_folder(path: Path) -> None:
-    """A folder to write into."""
+    """Make a folder to write into."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -295,6 +295,6 @@ def make_folder(path: Path) -> None:
 
 
 def each(frame: pd.DataFrame, column: str, name: str) -> "pd.Series[Any]":
-    """A setting of every row."""
+    """Read one setting of every row."""
     read: Callable[[str], Any] = lambda text: setting(text, name)  # noqa: E731
     return frame[column].map(read)

@@ -1,4 +1,4 @@
-"""Intervals on the sine curve: a stretch of it has one vote for every twenty items, the rest one for each.
+"""Intervals on the sine curve: one vote for twenty items on a stretch of it, one for each item elsewhere.
 
 P(Y = 1 | x) = (1 + sin x) / 2,   x uniform on [0, 10]                     theory: [sine curve]
 """

@@ -38,7 +38,7 @@ def test_a_vote_that_the_log_could_not_hold_is_refused(change):
         VoteIn(**VOTE | change)
 
 
-def test_operations_are_told_by_their_kind():
+def test_the_kind_decides_what_an_operation_is():
     """One request may mix them."""
     done = [
         VOTE | {"kind": "vote"},

@@ -74,7 +74,7 @@ def image_id(path: str) -> str:
 
 
 def read_raw(root: Path, name: str) -> RawDataset:
-    """Images by folds, and annotations.json, of one dataset below the root."""
+    """Read the images and annotations of one dataset below the root."""
     home = root / "raw_datasets" / name
     if not (home / "annotations.json").exists():
         raise LackingError(f"there is no {home / 'annotations.json'}. {DCIC_HELP}")
@@ -114,7 +114,7 @@ def read_raw(root: Path, name: str) -> RawDataset:
 
 
 def read_json(path: Path) -> Any:
-    """A JSON file."""
+    """Read a JSON file."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError) as error:
@@ -138,7 +138,7 @@ def split_of(fold: int, slice_number: int) -> str:
 def input_dataset(
     raw: RawDataset, slice_number: int, share: float, n_annotations: int, rng: np.random.Generator
 ) -> dict[str, Any]:
-    """What an algorithm gets as input.
+    """Build what an algorithm gets as input.
 
     Some train and val images have a few annotations, the others none; the test split is complete.
     """
@@ -184,7 +184,7 @@ def _image(
 
 
 def dataset_folder(name: str, method: str, n_annotations: int, share: float) -> str:
-    """Folder of a method's output.
+    """Name the folder of a method's output.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def write_dataset(root: Path, kind: str, folder: str, dataset: dict[str, Any]) -
 def improve_labels(
     dataset: dict[str, Any], X: FloatArray, alpha: float, n_annotations: int = 1, n_neighbors: int = 20
 ) -> dict[str, Any]:
-    """Our algorithm: spread the annotations of an input dataset to all its images that are not test.
+    """Spread the annotations of an input dataset to all its images but the test images: our algorithm.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ class Scores:
 
 
 def evaluate(p_true: FloatArray, p: FloatArray) -> Scores:
-    """KL with both clipped to [1e-5, 1 - 1e-5], macro F1, macro accuracy and expected calibration error.
+    """Score predictions: KL (both clipped to [1e-5, 1 - 1e-5]), macro F1, macro accuracy, calibration error.
 
     Examples
     --------
@@ -364,7 +364,7 @@ def _open(root: Path, name: str, side: int) -> Opened:
 
 
 def run_trial(trial: Trial, opened: Opened) -> list[dict[str, Any]]:
-    """One dataset, budget and slice: the annotated images alone, and with labels improved by spreading."""
+    """Run one dataset, budget and slice: the annotated images alone, then with improved labels."""
     budget, number = float(trial.budget or 1.0), int(trial.options["slice"])
     if budget not in BUDGETS:
         raise InputError(f"budget must be one of {', '.join(map(str, BUDGETS))}, got {budget}.")
@@ -394,7 +394,7 @@ def run_trial(trial: Trial, opened: Opened) -> list[dict[str, Any]]:
 
 
 def difference_rows(frame: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
-    """KL with improved labels minus KL without.
+    """Compare the KL with improved labels to the KL without.
 
     Returns ``{"PLS, here": {budget: [median, mean, SEM over datasets]}}``.
     """

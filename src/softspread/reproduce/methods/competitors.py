@@ -1,4 +1,4 @@
-"""What a user might pick instead, each as its documentation suggests, turned into soft labels for all items.
+"""Other methods, each used as its documentation suggests, turned into soft labels for all items.
 
 Methods that want one label per item get each item's most frequent vote. Methods that say nothing about items
 without votes give those the uniform distribution. Libraries beyond scikit-learn are the extra ``compare``.
@@ -71,12 +71,12 @@ class Voted:
         return pd.Series(self.rows).groupby(self.rows).cumcount().to_numpy() + 1
 
     def uniform(self) -> FloatArray:
-        """Where nothing is known."""
+        """The same probability for every class, where nothing is known."""
         return np.full((self.n_items, len(self.classes)), 1 / len(self.classes))
 
 
 def spread_columns(p: AnyArray, columns: AnyArray, n_classes: int) -> FloatArray:
-    """Probabilities of some classes as a table over all of them."""
+    """Widen a table of some classes to all of them."""
     whole = np.zeros((len(p), n_classes))
     whole[:, np.asarray(columns, dtype=np.int64)] = p
     return whole
@@ -109,7 +109,7 @@ def logistic_on_votes(voted: Voted) -> FloatArray:
 
 
 def _only_class(voted: Voted, seen: IntArray) -> FloatArray:
-    """With one class seen, every classifier can only repeat it."""
+    """Answer where at most one class was seen: a classifier could only repeat it."""
     return voted.uniform() if not len(seen) else np.eye(len(voted.classes))[np.full(voted.n_items, seen[0])]
 
 

@@ -78,7 +78,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What a method says."""
+    """The answer of a method."""
 
     p: FloatArray  # (n, n_classes)
     evidence: FloatArray | None = None  # (n,)
@@ -97,7 +97,10 @@ def spread(
     prior_strength: float | str = PRIOR_STRENGTH,
     annotator_model: str = "none",
 ) -> Outcome:
-    """Ours. Words choose: alpha, n_neighbors and prior_strength "auto"; alpha "truth" (and the neighbours).
+    """Spread votes: our method.
+
+    "auto" as alpha, n_neighbors or prior_strength lets held-out votes choose; "truth" as alpha lets the truth
+    choose it together with the neighbours.
 
     prior "model": predictions that came with the dataset; "votes": a classifier trained on the votes, which
     is left out where held-out votes are better off without it. The strength of either is chosen by held-out
@@ -154,7 +157,7 @@ def _model_predictions(task: Task) -> FloatArray:
 
 
 def _quickest(task: Task, alpha: Any) -> str:
-    """The solver for a number as alpha; all of them give the same soft labels."""
+    """Name the quickest solver for this alpha; all of them give the same soft labels."""
     if not isinstance(alpha, float) or alpha <= FAR:
         return "auto"
     if len(task.X) <= SMALL:
@@ -254,7 +257,7 @@ MAIN_PARAMETER = {"pls": "alpha", "gkr": "gamma", "knn": "n_neighbors"}  # named
 
 
 def find_method(name: str) -> Method:
-    """A method by name."""
+    """Find a method by its name."""
     if name not in METHODS:
         raise InputError(f"method {name!r} is unknown; there are {', '.join(METHODS)}.")
     return METHODS[name]
@@ -266,7 +269,7 @@ def setting_text(value: float | str) -> str:
 
 
 def method_title(name: str, parameters: Mapping[str, Any]) -> str:
-    """Title of a method with its parameters in tables, such as "PLS (0.9)".
+    """Name a method with its parameters as tables do, such as "PLS (0.9)".
 
     A star marks a choice made by the truth.
 

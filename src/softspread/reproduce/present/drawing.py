@@ -15,7 +15,7 @@ COOL = (0, 2, 4, 5, 7, 8, 9, 6)  # of the ten usual colours those that are no re
 
 
 def pyplot() -> Any:
-    """Matplotlib without a screen."""
+    """Load matplotlib, without a screen."""
     with needs_extra("plots", "figures need matplotlib"):
         import matplotlib as mpl
     mpl.use("Agg")
@@ -27,7 +27,7 @@ def pyplot() -> Any:
 def grid(
     n_rows: int, n_columns: int, width: float = WIDTH, height: float = HEIGHT, **options: Any
 ) -> tuple[Any, Any]:
-    """A figure and its panels in rows and columns, each of the given size."""
+    """Make a figure with panels in rows and columns, each of the given size."""
     size = (width * n_columns, height * n_rows)
     figure, axes = pyplot().subplots(
         n_rows, n_columns, figsize=size, layout="constrained", squeeze=False, **options
@@ -36,13 +36,13 @@ def grid(
 
 
 def panels(n: int, width: float = WIDTH, height: float = HEIGHT) -> tuple[Any, list[Any]]:
-    """A figure with panels side by side."""
+    """Make a figure with panels side by side."""
     figure, axes = grid(1, n, width, height)
     return figure, list(axes[0])
 
 
 def draw_lines(axes: Any, frame: pd.DataFrame, x: str, y: str, line: str, **style: Any) -> None:
-    """One line for each label: mean over the draws, with bars of one standard deviation."""
+    """Draw one line per label: the mean over the draws, with bars of one standard deviation."""
     colours = _colours(list(dict.fromkeys(zip(frame[line], frame["method"], strict=True))))
     for number, (label, colour) in enumerate(colours.items()):
         groups = frame[frame[line] == label].groupby(x)[y]
@@ -72,7 +72,7 @@ def _colours(lines: Sequence[tuple[str, str]]) -> dict[str, Any]:
 
 
 def finish(axes: Any, title: str, x: str, y: str, legend: bool = True) -> None:
-    """Title, names of the axes, grid and legend."""
+    """Add title, axis labels, grid and legend."""
     axes.set_title(title, fontsize=10)
     axes.set_xlabel(x)
     axes.set_ylabel(y)

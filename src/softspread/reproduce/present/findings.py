@@ -34,12 +34,12 @@ class Finding:
     number: str
 
     def line(self) -> str:
-        """In one line."""
+        """The finding in one line."""
         verdict = "PASS" if self.holds else "FAIL"
         return f"{verdict} {self.experiment}, {self.dataset}: {self.statement} ({self.number})"
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """The finding as plain values."""
         return asdict(self)
 
 
@@ -283,7 +283,7 @@ def best_on_moons(frames: Frames) -> Iterator[Finding]:
 
 
 def authors_rows(frames: Frames) -> Iterator[Finding]:
-    """The authors' own runs on two moons."""
+    """Our rows on two moons agree with the authors' own runs."""
     for experiment in ("moons_raw", "rmse_10", "rmse_1"):
         frame = frames.get(experiment)
         if frame is None or "two_moons" not in set(frame["dataset"]):
@@ -317,7 +317,7 @@ def authors_rows(frames: Frames) -> Iterator[Finding]:
 
 
 def best_without_truth(frames: Frames) -> Iterator[Finding]:
-    """Spreading with everything chosen from the votes against everything else at its best setting."""
+    """Spreading, with everything chosen from the votes, is level with every rival at its best setting."""
     for experiment in ("cifar10h_table", "competitors"):
         for name, dataset, frame in _per_dataset(frames, experiment):
             table = frame.pivot_table(index=["votes", "draw"], columns="method_label", values="rmse")
@@ -356,7 +356,7 @@ def _against_best(part: Any, ours: str, rivals: list[str]) -> _Compared:
 
 
 def errors_vanish(frames: Frames) -> Iterator[Finding]:
-    """Consistency."""
+    """Errors vanish although votes per item do too: consistency."""
     frame = frames.get("consistency")
     if frame is None:
         return
@@ -396,6 +396,6 @@ CHECKS: tuple[Callable[[Frames], Iterator[Finding]], ...] = (
 
 
 def check_findings(frames: Frames) -> list[Finding]:
-    """All statements that these experiments can decide."""
+    """Check all statements that these experiments can decide."""
     run = {name: frame for name, frame in frames.items() if not frame.empty}
     return [finding for check in CHECKS for finding in check(run)]

@@ -48,7 +48,7 @@ def present(plan: Plan, frame: pd.DataFrame, out: Path) -> Shown:
 
 
 def write_page(shown: Sequence[Shown], out: Path, command: str, skipped: Mapping[str, int]) -> list[Finding]:
-    """Write report.html, report.md and findings.json; the findings."""
+    """Write report.html, report.md and findings.json, and return the findings."""
     found = check_findings({one.plan.name: one.frame for one in shown})
     report.write_text(out / "findings.json", json.dumps([one.to_json() for one in found], indent=2) + "\n")
     report.write_text(out / "report.html", _html(shown, found, command, skipped))

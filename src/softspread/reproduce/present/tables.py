@@ -25,7 +25,7 @@ DIGITS = 4
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in one place of a table."""
+    """One entry of a table."""
 
     text: str
     best: bool = False
@@ -33,7 +33,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that can be written down in several ways."""
+    """A table that can be written as Markdown and as LaTeX."""
 
     title: str
     header: tuple[str, ...]
@@ -41,7 +41,7 @@ class Table:
     note: str = ""
 
     def to_markdown(self) -> str:
-        """With pipes; the best of a column in bold."""
+        """Write the table with pipes; the best of a column is bold."""
         lines = [_pipes(self.header), _pipes(["---", *["---:"] * (len(self.header) - 1)])]
         lines += [
             _pipes([f"**{cell.text}**" if cell.best else cell.text for cell in row]) for row in self.rows
@@ -49,7 +49,7 @@ class Table:
         return "\n".join(lines) + "\n" + (f"\n{self.note}\n" if self.note else "")
 
     def to_latex(self) -> str:
-        """A tabular with booktabs' rules."""
+        """Write the table as a tabular with booktabs' rules."""
         lines = [
             f"% {self.title}",
             r"\begin{tabular}{l" + "r" * (len(self.header) - 1) + "}",
@@ -75,7 +75,7 @@ def _latex(text: str) -> str:
 
 # -------------------------------------------------------------------------------------------------- the paper
 def paper_numbers(name: str) -> dict[str, dict[str, list[float]]]:
-    """A table of the paper: method -> dataset or budget -> numbers.
+    """Read a table of the paper: method -> dataset or budget -> numbers.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def paper_key(method: str, parameters: str) -> str:
 
 # ------------------------------------------------------------------------------------------------ summarising
 def labelled(frame: pd.DataFrame) -> pd.DataFrame:
-    """The trials with readable labels of their dataset and their method."""
+    """Add readable labels of dataset and method to the trials."""
     frame = frame.copy()
     frame["dataset_label"] = _dataset_labels(frame)
     titles = [
@@ -138,7 +138,7 @@ def column_labels(frame: pd.DataFrame) -> list[str]:
 
 
 def percent(share: float) -> str:
-    """A share in percent without needless digits.
+    """Write a share in percent, without needless digits.
 
     Examples
     --------
