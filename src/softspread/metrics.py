@@ -3,9 +3,8 @@
 All take (n, n_classes) arrays of probabilities, truth first.
 """
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from softspread._common import validation
 from softspread._common.types import FloatArray
@@ -15,7 +14,7 @@ KL_FLOOR = 1e-10  # probabilities are clipped here, so that one zero does not ma
 ROW_SUM = 1e-6  # how far a row may be from summing to 1
 
 
-def rmse(p_true: Any, p: Any) -> float:
+def rmse(p_true: ArrayLike, p: ArrayLike) -> float:
     """Root of the mean squared difference over all items and classes.
 
     Parameters
@@ -43,7 +42,7 @@ def rmse(p_true: Any, p: Any) -> float:
     return float(np.sqrt(np.mean((truth - estimate) ** 2)))
 
 
-def mae(p_true: Any, p: Any) -> float:
+def mae(p_true: ArrayLike, p: ArrayLike) -> float:
     """Mean absolute difference over all items and classes.
 
     Parameters
@@ -71,7 +70,7 @@ def mae(p_true: Any, p: Any) -> float:
     return float(np.mean(np.abs(truth - estimate)))
 
 
-def kl_divergence(p_true: Any, p: Any) -> float:
+def kl_divergence(p_true: ArrayLike, p: ArrayLike) -> float:
     """Mean over items of sum p_true ln(p_true / p); both clipped from below at 1e-10.
 
     Parameters
@@ -100,7 +99,7 @@ def kl_divergence(p_true: Any, p: Any) -> float:
     return float(np.mean(np.sum(truth * ratio, axis=1)))
 
 
-def total_variation(p_true: Any, p: Any) -> float:
+def total_variation(p_true: ArrayLike, p: ArrayLike) -> float:
     """Mean over items of half the L1 distance.
 
     Parameters
@@ -128,7 +127,7 @@ def total_variation(p_true: Any, p: Any) -> float:
     return float(np.mean(0.5 * np.abs(truth - estimate).sum(axis=1)))
 
 
-def accuracy(p_true: Any, p: Any) -> float:
+def accuracy(p_true: ArrayLike, p: ArrayLike) -> float:
     """Share of items whose most probable class is right.
 
     Where the truth has ties, any of the tied classes counts as right.
@@ -159,7 +158,7 @@ def accuracy(p_true: Any, p: Any) -> float:
     return float(np.mean(chosen >= truth.max(axis=1)))
 
 
-def interval_coverage(p_true: Any, lower: Any, upper: Any) -> float:
+def interval_coverage(p_true: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> float:
     """Share of entries (item and class) whose true probability lies in its interval.
 
     Parameters
@@ -196,7 +195,7 @@ def interval_coverage(p_true: Any, lower: Any, upper: Any) -> float:
     return float(np.mean((low <= truth) & (truth <= high)))
 
 
-def _pair(p_true: Any, p: Any) -> tuple[FloatArray, FloatArray]:
+def _pair(p_true: ArrayLike, p: ArrayLike) -> tuple[FloatArray, FloatArray]:
     truth, estimate = _table(p_true, "p_true"), _table(p, "p")
     if truth.shape != estimate.shape:
         raise InputError(f"p_true has shape {truth.shape} but p has {estimate.shape}; they must agree.")
@@ -206,7 +205,7 @@ def _pair(p_true: Any, p: Any) -> tuple[FloatArray, FloatArray]:
     return truth, estimate
 
 
-def _table(values: Any, name: str) -> FloatArray:
+def _table(values: ArrayLike, name: str) -> FloatArray:
     table = validation.table_of_numbers(values, f"{name} must be a table of numbers, items by classes.")
     if table.ndim != 2 or not table.size:
         raise InputError(

@@ -10,12 +10,13 @@ it: what a person sees is drawn from the soft label, what they say from their ro
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from softspread._common import validation
-from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
+from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray, RandomState
 from softspread.errors import InputError
 from softspread.metrics import ROW_SUM
 from softspread.votes.votes import Votes
@@ -24,7 +25,14 @@ N_FOLDS = 3  # every item is judged by a classifier trained on the other two thi
 N_TREES = 100  # enough for class probabilities in steps of 1 %
 
 
-def draw_votes(p_true: Any, n_votes: int, rng: Any, *, classes: Any = None, among: Any = None) -> Votes:
+def draw_votes(
+    p_true: ArrayLike,
+    n_votes: int,
+    rng: RandomState,
+    *,
+    classes: ArrayLike | None = None,
+    among: ArrayLike | None = None,
+) -> Votes:
     """Draw votes: items uniformly with replacement, the class of each from its item's true soft label.
 
     Parameters
@@ -64,7 +72,7 @@ def draw_votes(p_true: Any, n_votes: int, rng: Any, *, classes: Any = None, amon
     return Votes(items, names[columns], np.ones(m), classes=names)
 
 
-def _draw_items(n: int, m: int, rng: np.random.Generator, among: Any) -> IntArray:
+def _draw_items(n: int, m: int, rng: np.random.Generator, among: ArrayLike | None) -> IntArray:
     if among is None:
         return rng.integers(n, size=m)
     rows = np.unique(np.asarray(among))
@@ -73,7 +81,7 @@ def _draw_items(n: int, m: int, rng: np.random.Generator, among: Any) -> IntArra
     return np.asarray(rows[rng.integers(len(rows), size=m)], dtype=np.int64)
 
 
-def _class_names(classes: Any, n_classes: int) -> AnyArray:
+def _class_names(classes: ArrayLike | None, n_classes: int) -> AnyArray:
     names = validation.class_names(np.arange(n_classes) if classes is None else classes)
     if len(names) != n_classes:
         raise InputError(
@@ -156,7 +164,7 @@ class Crowd:
 def make_crowd(
     n_annotators: int,
     n_classes: int,
-    rng: Any,
+    rng: RandomState,
     *,
     reliability: tuple[float, float] = (1.0, 1.0),
     spammer_share: float = 0.0,
@@ -216,13 +224,13 @@ def make_crowd(
 
 
 def draw_crowd_votes(
-    p_true: Any,
+    p_true: ArrayLike,
     n_votes: int,
-    rng: Any,
+    rng: RandomState,
     crowd: Crowd,
     *,
-    classes: Any = None,
-    among: Any = None,
+    classes: ArrayLike | None = None,
+    among: ArrayLike | None = None,
     burst: int = 1,
 ) -> Votes:
     """Draw votes by the people of a crowd, with their names.
@@ -283,11 +291,11 @@ def draw_crowd_votes(
 
 # ------------------------------------------------------------------------------------------------ soft labels
 def simulate_soft_labels(
-    X: Any,
-    y: Any,
-    random_state: Any = None,
+    X: ArrayLike,
+    y: ArrayLike,
+    random_state: RandomState = None,
     *,
-    classifier: Any = None,
+    classifier: BaseEstimator | None = None,
     n_folds: int = N_FOLDS,
     n_trees: int = N_TREES,
 ) -> FloatArray:
@@ -353,7 +361,7 @@ def _check_labels(features: AnyArray, labels: AnyArray, n_folds: int) -> None:
         )
 
 
-def _soft_labels(p_true: Any) -> FloatArray:
+def _soft_labels(p_true: ArrayLike) -> FloatArray:
     try:
         p = np.asarray(p_true, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -11,6 +11,7 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 IndexArray = NDArray[np.uint32]
 AnyArray = NDArray[Any]
+RandomState = int | np.random.Generator | np.random.RandomState | None  # what a seed may be
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,19 +10,61 @@ from softspread._common.types import AnyArray, FloatArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnotatorReport:
-    """One line per named annotator, in order of names."""
+    """How well each named annotator agrees with the crowd, in order of names.
 
-    annotator: AnyArray  # (a,) names
-    votes: FloatArray  # (a,) total weight of the votes that stand
-    agreement: FloatArray  # (a,) share of them for the class that all others find most probable; NaN if alone
-    consistency: FloatArray  # (a,) posterior mean of r
-    lower: FloatArray  # (a,) 5 % quantile of r
-    upper: FloatArray  # (a,) 95 % quantile
-    p_not_following: FloatArray  # (a,) probability of r < 0.3
-    flag: AnyArray  # (a,) "ok", "does not follow" or "unknown"
+    Attributes
+    ----------
+    annotator : (a,) array
+        Names.
+    votes : (a,) array
+        Total weight of the votes that stand.
+    agreement : (a,) array
+        Share of them for the class that all others find most probable; NaN if alone.
+    consistency : (a,) array
+        Posterior mean of the annotator's consistency: 1 votes as the crowd would, 0 regardless of the item.
+    lower, upper : (a,) array
+        Its 5 % and 95 % quantiles.
+    p_not_following : (a,) array
+        Probability that the consistency is below 0.3.
+    flag : (a,) array
+        "ok", "does not follow" or "unknown".
+
+    See Also
+    --------
+    ProbabilisticLabelSpreading : Its ``annotators_`` is this report as a table.
+
+    Examples
+    --------
+    >>> r = np.ones(1)
+    >>> report = AnnotatorReport(np.array(["ann"]), 9 * r, r, r, r, r, 0 * r, np.array(["ok"]))
+    >>> report.flag.tolist()
+    ['ok']
+    """
+
+    annotator: AnyArray
+    votes: FloatArray
+    agreement: FloatArray
+    consistency: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    p_not_following: FloatArray
+    flag: AnyArray
 
     def to_frame(self) -> pd.DataFrame:
-        """The report as a table."""
+        """One row per annotator.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One column per attribute.
+
+        Examples
+        --------
+        >>> r = np.ones(1)
+        >>> report = AnnotatorReport(np.array(["ann"]), 9 * r, r, r, r, r, 0 * r, np.array(["ok"]))
+        >>> report.to_frame().shape
+        (1, 8)
+        """
         return pd.DataFrame({name: getattr(self, name) for name in self.__slots__})
 
 

@@ -100,15 +100,15 @@ def load_items(run: Run, options: ItemOptions) -> Items:
 
 def build_graph(run: Run, items: Items, options: GraphOptions) -> Items:
     """The items as a graph where the number of neighbours is given; else as they are."""
-    parameters = options.parameters()
-    if parameters["n_neighbors"] == "auto":
+    parameters, X = options.parameters(), items.X
+    if parameters["n_neighbors"] == "auto" or isinstance(X, Graph):
         return items
     chosen = (parameters["n_neighbors"], parameters["bandwidth"], parameters["index"], run.seed)
     made_from = items.made_from + chosen
 
     def build() -> Graph:
         show = run.shows_bars and items.are_many
-        return knn_graph(items.X, **parameters, random_state=run.seed, verbose=show)
+        return knn_graph(X, **parameters, random_state=run.seed, verbose=show)
 
     with run.stage("graph", own_bars=items.are_many) as tell:
         graph = run.remember("graph", made_from, Graph.load, build, Graph.save)
@@ -161,7 +161,7 @@ def make_prior(run: Run, prior: Path, items: Items, votes: MatchedVotes) -> AnyA
     from softspread.estimators.priors import classifier_prior  # loads scipy.stats
 
     X = items.X.features if isinstance(items.X, Graph) else items.X
-    return classifier_prior(X, votes.found, random_state=run.seed)
+    return classifier_prior(np.asarray(X), votes.found, random_state=run.seed)
 
 
 # -------------------------------------------------------------------------------------------------------- fit

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from softspread._common import validation
 from softspread._common.types import AnyArray, FloatArray, IntArray
@@ -80,7 +81,7 @@ class Dataset:
                 return len(array)
         return 0
 
-    def subset(self, rows: Any) -> "Dataset":
+    def subset(self, rows: ArrayLike) -> "Dataset":
         """Some of the items, in the order given; real votes are left out.
 
         Parameters
@@ -199,7 +200,7 @@ class Source:
         return self.read(*where, **options)
 
 
-def normalized_entropy(p: Any) -> FloatArray:
+def normalized_entropy(p: ArrayLike) -> FloatArray:
     """Entropy of each soft label over its largest possible value.
 
     Parameters

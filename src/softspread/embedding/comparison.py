@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from softspread._common import validation
 from softspread._common.columns import ITEM_NAMES, LABEL_NAMES
-from softspread._common.types import AnyArray, FloatArray
+from softspread._common.types import AnyArray, FloatArray, RandomState
 from softspread.embedding.embed import EncodedItems
 from softspread.embedding.result import Embedding
 from softspread.errors import InputError
@@ -24,20 +25,21 @@ from softspread.io.ids import rows_of_ids
 from softspread.io.tables import TABLE_ENDINGS, read_table
 from softspread.tuning.candidates import DEFAULT_NEIGHBORS
 from softspread.tuning.tune import tune
+from softspread.votes.reading import NamedVotes
 from softspread.votes.votes import Votes, has_vote
 
 SILHOUETTE_ITEMS = 5_000  # its cost grows with the square; a sample this large is right to about 0.01
 
 
 def compare_spaces(
-    spaces: Mapping[str, Any],
+    spaces: Mapping[str, Embedding | ArrayLike],
     *,
-    votes: Any = None,
-    classes: Any = None,
-    item_ids: Any = None,
+    votes: ArrayLike | Votes | NamedVotes | None = None,
+    classes: ArrayLike | None = None,
+    item_ids: ArrayLike | None = None,
     n_neighbors: int = DEFAULT_NEIGHBORS,
     n_jobs: int | None = None,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
 ) -> pd.DataFrame:
     """Rate spaces of the same items by known classes, by held-out votes, or both.
 
@@ -135,7 +137,9 @@ def known_classes(text: str, encoded: EncodedItems) -> AnyArray:
     return found
 
 
-def _aligned(spaces: Mapping[str, Any], item_ids: Any) -> tuple[dict[str, AnyArray], AnyArray | None]:
+def _aligned(
+    spaces: Mapping[str, Embedding | ArrayLike], item_ids: ArrayLike | None
+) -> tuple[dict[str, AnyArray], AnyArray | None]:
     """Arrays of the spaces and the ids that they share."""
     arrays: dict[str, AnyArray] = {}
     ids = None if item_ids is None else validation.names(item_ids, "item id")
@@ -154,7 +158,7 @@ def _aligned(spaces: Mapping[str, Any], item_ids: Any) -> tuple[dict[str, AnyArr
     return arrays, ids
 
 
-def _labels(classes: Any, n: int) -> FloatArray:
+def _labels(classes: ArrayLike, n: int) -> FloatArray:
     """(n,) numbers of the classes, NaN where unknown."""
     values = validation.labels_or_counts(classes)
     if values.shape != (n,):
@@ -187,7 +191,11 @@ def _silhouette(X: AnyArray, labels: FloatArray, sample: AnyArray | None) -> flo
 
 
 def _held_out(
-    X: AnyArray, votes: Any, ids: AnyArray | None, n_neighbors: int, n_jobs: int | None
+    X: AnyArray,
+    votes: ArrayLike | Votes | NamedVotes | None,
+    ids: AnyArray | None,
+    n_neighbors: int,
+    n_jobs: int | None,
 ) -> dict[str, float | None]:
     if votes is None:
         return {"held_out_brier": np.nan, "standard_error": np.nan, "alpha": np.nan}

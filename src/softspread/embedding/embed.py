@@ -3,14 +3,15 @@
 find_items -> load_batches -> encoder -> FeatureStore -> fit_reducer -> Embedding
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
 from softspread._common import validation
 from softspread._common.progress import progress_bar, spinner
@@ -33,6 +34,7 @@ SHOWN = 5  # unreadable items that an error names
 SMALLEST_NORM = 1e-12  # of a vector that is divided by its length
 
 Features = NDArray[np.float32]
+Source = str | Path | pd.DataFrame | ArrayLike | Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +68,14 @@ class EncodedItems:
 
 
 def embed(
-    source: Any,
+    source: Source,
     *,
     encoder: str | Path = "clip",
     reduce: str = "auto",
     dim: int = DIMENSIONS,
     column: str | None = None,
     id_column: str | None = None,
-    item_ids: Any = None,
+    item_ids: ArrayLike | None = None,
     root: str | Path | None = None,
     normalize: bool = False,
     batch_size: int = BATCH_SIZE,
@@ -175,7 +177,7 @@ def embed(
     return reduce_encoded(encoded, reduce, dim, seed, normalize=normalize, like=like, verbose=verbose)
 
 
-def encode(source: Any, encoder: str | Path, options: EncodingOptions, **where: Any) -> EncodedItems:
+def encode(source: Source, encoder: str | Path, options: EncodingOptions, **where: Any) -> EncodedItems:
     """Features of all items; ``where`` as in :func:`~softspread.embedding.items.find_items`."""
     check_source(source)
     model = find_encoder(encoder, device=options.device, half=options.half, download=options.download)

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from softspread._common.archive import read_archive, write_archive
 from softspread._common.digests import digest_array
@@ -68,7 +68,7 @@ class Embedding:
     def __len__(self) -> int:
         return len(self.item_ids)
 
-    def transform(self, features: Any) -> NDArray[np.float32]:
+    def transform(self, features: ArrayLike) -> NDArray[np.float32]:
         """Place new items by their features.
 
         Parameters
@@ -102,7 +102,7 @@ class Embedding:
             raise InputError(
                 "the fitted reducer was not saved with this embedding; embed again and keep both files."
             )
-        return self.reducer.transform(features)
+        return self.reducer.transform(np.asarray(features))
 
     def to_frame(self) -> pd.DataFrame:
         """One row per item.
@@ -168,7 +168,7 @@ class Embedding:
                 beside.unlink()
 
     @classmethod
-    def load(cls, path: str | Path) -> "Embedding":
+    def load(cls, path: str | Path) -> Self:
         """Read what :meth:`save` wrote.
 
         Parameters

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from softspread._common import validation
 from softspread._common.types import AnyArray, FloatArray
-from softspread.embedding.embed import BATCH_SIZE, EncodedItems, EncodingOptions, encode, unit_length
+from softspread.embedding.embed import BATCH_SIZE, EncodedItems, EncodingOptions, Source, encode, unit_length
 from softspread.embedding.encoders.encoder import Encoder
 from softspread.errors import InputError
 from softspread.io.tables import arrow_names, write_parquet
@@ -52,8 +53,8 @@ class ZeroShot:
 
 
 def zero_shot(
-    source: Any,
-    classes: Sequence[Any],
+    source: Source,
+    classes: ArrayLike,
     *,
     template: str | Sequence[str] = "default",
     encoder: str | Path = "clip",
@@ -143,7 +144,7 @@ def zero_shot(
 
 
 def zero_shot_of(
-    encoded: EncodedItems, classes: Sequence[Any], template: str | Sequence[str] = "default"
+    encoded: EncodedItems, classes: ArrayLike, template: str | Sequence[str] = "default"
 ) -> ZeroShot:
     """The same from features that are there already."""
     if encoded.items.kind != "image":
@@ -167,7 +168,7 @@ def temperature_of(encoder: Encoder) -> float:
     return float(temperature)
 
 
-def prompts(classes: Sequence[Any], template: str | Sequence[str]) -> list[list[str]]:
+def prompts(classes: ArrayLike, template: str | Sequence[str]) -> list[list[str]]:
     """One list of sentences per class."""
     given = [template] if isinstance(template, str) else list(template)
     sentences = [TEMPLATES.get(sentence, sentence) for sentence in given]

@@ -56,12 +56,11 @@ def choose_settings(
     ) -> Choice:
         return choose_parameters(on, counted, space, prior=prior, options=options, start=start, memory=memory)
 
-    if space.open:
+    if isinstance(items, Graph) and not space.open:
+        graph, alpha, strength, tuning = items, space.alphas[0], space.strengths[0], None
+    else:
         first = search(items, ballots, space)
         graph, alpha, strength, tuning = first.graph, first.alpha, first.prior_strength, first.tuning
-    else:
-        assert isinstance(items, Graph)
-        graph, alpha, strength, tuning = items, space.alphas[0], space.strengths[0], None
     diffusion_at = cache(options.diffusion(graph, alpha).at)  # each is made once, with its scales
 
     def choose(counted: Ballots, weighted: bool) -> tuple[Diffusion, float]:

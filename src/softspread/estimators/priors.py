@@ -8,15 +8,17 @@ worth: trained on an item's own votes, it would repeat them and look better than
 """
 
 import warnings
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from softspread._common import validation
-from softspread._common.types import FloatArray, IntArray
+from softspread._common.types import FloatArray, IntArray, RandomState
 from softspread.errors import InputError
 from softspread.tuning.result import Tuning
-from softspread.votes.reading import read_y
+from softspread.votes.reading import NamedVotes, read_y
+from softspread.votes.votes import Votes
 
 N_FOLDS = 5  # four fifths of the voted items teach about the last fifth
 N_STEPS = 300  # of the logistic regression
@@ -78,13 +80,13 @@ def better_of(plain: AnyFit, helped: AnyFit) -> AnyFit:
 
 
 def classifier_prior(
-    X: Any,
-    votes: Any,
+    X: ArrayLike,
+    votes: ArrayLike | Votes | NamedVotes,
     *,
-    item_ids: Any = None,
-    classes: Any = None,
+    item_ids: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
     n_folds: int = N_FOLDS,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> FloatArray:
     """Class probabilities of a logistic regression on the votes, (n, n_classes), cross-fitted by item.
 

@@ -1,19 +1,23 @@
 """Probabilistic Label Spreading with scikit-learn's habits."""
 
-from typing import Any
+from collections.abc import Hashable
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from softspread._common import validation
 from softspread._common.threads import Workers, count_threads
-from softspread._common.types import AnyArray, BoolArray, FloatArray
+from softspread._common.types import AnyArray, BoolArray, FloatArray, RandomState
 from softspread.annotators.report import AnnotatorReport
 from softspread.annotators.weighting import Weighting
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.registry import SOLVERS
-from softspread.diffusion.scales import SCALINGS
+from softspread.diffusion.scales import SCALINGS, ScaleReport
+from softspread.diffusion.solver import SolveReport
 from softspread.errors import InputError
 from softspread.estimators.auto import ANNOTATOR_MODELS, choose_settings, rate_only
 from softspread.estimators.base import Answer, VotesEstimator
@@ -141,14 +145,14 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         n_neighbors: int | str = 20,
         bandwidth: str | float = "kth",
         scaling: str = "peak",
-        prior: Any = None,
+        prior: ArrayLike | None = None,
         prior_strength: float | str = 1e-4,
         annotator_model: str = "auto",
         tol: float = 1e-6,
         solver: str = "auto",
         index: str = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: bool = False,
     ) -> None:
         self.alpha = alpha
@@ -250,7 +254,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         self._forget_answers()
         self._state.recover(len(self.classes_))
 
-    def refine(self, tol: float | None = None) -> "ProbabilisticLabelSpreading":
+    def refine(self, tol: float | None = None) -> Self:
         """Bring all soft labels to the accuracy of a fresh fit after live updates, or to a tighter
         ``tol``.
 
@@ -294,10 +298,10 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         prior = np.where(total > 0, near / np.where(total > 0, total, 1.0), self.prior_.mean(axis=0))
         return evidence, prior
 
-    def _ties(self, X: AnyArray) -> Any:
+    def _ties(self, X: AnyArray) -> csr_array:
         return tie_newcomers(self.graph_, X, Workers(count_threads(self.n_jobs)))
 
-    def soft_labels_of(self, items: Any) -> FloatArray:
+    def soft_labels_of(self, items: ArrayLike) -> FloatArray:
         """Soft labels of a few fitted items, (len(items), n_classes): the quick answer after an update.
 
         Parameters
@@ -390,8 +394,8 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         batch_size: int = 1,
         strategy: str | Strategy = "uncertainty",
         *,
-        exclude: Any = None,
-        random_state: Any = None,
+        exclude: ArrayLike | None = None,
+        random_state: RandomState = None,
     ) -> AnyArray:
         """Which items to vote on next, (batch_size,) ids (or positions) in the order in which they were
         picked.
@@ -455,10 +459,10 @@ class ProbabilisticLabelSpreading(VotesEstimator):
 
     def quality(
         self,
-        counts: Any = None,
+        counts: ArrayLike | None = None,
         *,
         confidence_level: float = 0.9,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> Quality:
         """How good the soft labels are, without ground truth.
 
@@ -511,7 +515,9 @@ class ProbabilisticLabelSpreading(VotesEstimator):
             )
         return estimate_quality(self.predict_proba(), table, confidence_level=confidence_level, rng=rng)
 
-    def forecast(self, more: int, *, confidence_level: float = 0.9, random_state: Any = None) -> GainForecast:
+    def forecast(
+        self, more: int, *, confidence_level: float = 0.9, random_state: RandomState = None
+    ) -> GainForecast:
         """How far ``more`` further votes would lower the RMSE: when to stop.
 
         Parameters
@@ -567,7 +573,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
             self._unrated = rate_only(self._state.diffusion, self._votes, len(self.classes_))
         return self._unrated.to_frame()
 
-    def explain(self, item: Any, top: int | None = 10) -> pd.DataFrame:
+    def explain(self, item: Hashable, top: int | None = 10) -> pd.DataFrame:
         """The votes behind one soft label: item, label, annotator (if named), weight, heaviest first.
 
         A soft label is exactly the weighted mean of the votes (up to the prior), with these weights; over all
@@ -619,13 +625,13 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         return self._state.stale(self.prior_strength_)
 
     @property
-    def solve_report_(self) -> Any:
+    def solve_report_(self) -> SolveReport | None:
         """What the last solve reached; None before the first vote needed one."""
         check_is_fitted(self)
         return self._state.solve_report
 
     @property
-    def scale_report_(self) -> Any:
+    def scale_report_(self) -> ScaleReport:
         """How well the scales of the voted items are known."""
         check_is_fitted(self)
         return self._state.diffusion.scale_report()

@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array, issparse, sparray, spmatrix
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.spatial import cKDTree
 
 from softspread._common import validation
 from softspread._common.threads import Workers, count_threads
-from softspread._common.types import AnyArray, FloatArray, Neighbors
+from softspread._common.types import AnyArray, FloatArray, Neighbors, RandomState
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.graph.graph import NORMALIZATIONS, Graph, operator_from_affinity
 from softspread.graph.neighbors import leaf_order
@@ -26,14 +27,14 @@ SYMMETRY = 1e-8  # largest |A - A^T| accepted as rounding, as a share of the lar
 
 
 def knn_graph(
-    X: Any,
+    X: ArrayLike,
     n_neighbors: int = 20,
     bandwidth: str | float = "kth",
     index: str = "auto",
     *,
     normalization: str = "symmetric",
     n_jobs: int | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
     verbose: bool = False,
 ) -> Graph:
     """Tie each item to its nearest neighbours with Gaussian weights, theory [weights].
@@ -122,7 +123,7 @@ class NeighborSearch:
 
 
 def epsilon_graph(
-    X: Any, radius: float, *, normalization: str = "symmetric", n_jobs: int | None = None
+    X: ArrayLike, radius: float, *, normalization: str = "symmetric", n_jobs: int | None = None
 ) -> Graph:
     """Tie all items closer than a radius with weight 1; the graph of the consistency proof.
 
@@ -172,7 +173,7 @@ def epsilon_graph(
     return tell_of_gaps(operator_from_affinity(A, order, details={"radius": radius}, **facts))
 
 
-def affinity_graph(A: Any, *, normalization: str = "symmetric") -> Graph:
+def affinity_graph(A: ArrayLike | sparray | spmatrix, *, normalization: str = "symmetric") -> Graph:
     """Use an affinity of the user's own: symmetric, not negative; the diagonal is ignored.
 
     Parameters

@@ -6,12 +6,11 @@ uniform items, smooth soft labels, votes  ->  the variant of the proof  ->  larg
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from softspread._common import validation
-from softspread._common.types import AnyArray, FloatArray
+from softspread._common.types import AnyArray, FloatArray, RandomState
 from softspread.errors import InputError
 from softspread.guarantees.theorem import SMALLEST_N, log_ball_volume
 
@@ -121,7 +120,7 @@ def simulate_consistency(
     n_draws: int = 5,
     budget_factor: float = BUDGET_FACTOR,
     radius_factor: float | None = None,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
 ) -> list[ConsistencyPoint]:
     """Watch the largest error fall while votes per item vanish, theory [guarantee].
 

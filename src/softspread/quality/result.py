@@ -14,7 +14,24 @@ FEWEST_REPEATED = 20  # items with two or more votes; below, the noise of votes 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with an interval."""
+    """A number with an interval.
+
+    Attributes
+    ----------
+    value : float
+        The estimate.
+    lower, upper : float
+        Ends of the interval.
+
+    See Also
+    --------
+    Quality : Holds several.
+
+    Examples
+    --------
+    >>> f"{Estimate(0.1, 0.05, 0.2):.2f}"
+    '0.10 (0.05 to 0.20)'
+    """
 
     value: float
     lower: float
@@ -32,24 +49,73 @@ class Quality:
     ``brier`` and ``agreement`` compare with single votes and need no repeats. ``rmse``, ``kl`` and
     ``accuracy`` compare with the truth and need 20 items with two or more votes; with fewer, their intervals
     hold all that is possible, their values are a point inside, and ``notes`` says so.
+
+    Attributes
+    ----------
+    rmse, kl : Estimate
+        Distance from the true soft labels.
+    accuracy : Estimate
+        Share of items whose truly most probable class is predicted.
+    agreement : Estimate
+        Share of further votes that name the predicted class.
+    brier : Estimate
+        Mean squared distance from further votes.
+    noise : Estimate
+        The part of ``brier`` that no method can avoid: the chance that two votes on an item differ.
+    source : str
+        "set apart" or "held out": the votes that judged.
+    n_items, n_votes : int
+        Items and votes that judged.
+    n_repeated : int
+        Items with two or more votes.
+    confidence_level : float
+        Of the intervals.
+    notes : tuple of str
+        What to keep in mind.
+
+    See Also
+    --------
+    ProbabilisticLabelSpreading.quality : Makes one.
+    GainForecast : What further votes are expected to bring.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softspread import ProbabilisticLabelSpreading, Votes
+    >>> X = np.linspace(0, 1, 60)[:, None]
+    >>> votes = Votes.from_pairs(np.repeat(np.arange(60), 2), np.repeat(np.arange(60) // 30, 2))
+    >>> quality = ProbabilisticLabelSpreading(alpha=0.9, n_neighbors=5).fit(X, votes).quality(random_state=0)
+    >>> quality.source, quality.n_repeated
+    ('held out', 60)
     """
 
     rmse: Estimate
     kl: Estimate
-    accuracy: Estimate  # against the truly most probable class
-    agreement: Estimate  # share of further votes that name the predicted class
-    brier: Estimate  # mean of sum_c (p_c - vote_c)^2 over further votes
-    # the part of ``brier`` that no method can avoid: the chance that two votes on an item differ
+    accuracy: Estimate
+    agreement: Estimate
+    brier: Estimate
     noise: Estimate
-    source: str  # "set apart" or "held out"
+    source: str
     n_items: int
     n_votes: int
-    n_repeated: int  # items with two or more votes
+    n_repeated: int
     confidence_level: float
     notes: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per measure: measure, value, lower, upper."""
+        """One row per measure.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns measure, value, lower and upper.
+
+        Examples
+        --------
+        >>> number = Estimate(0.1, 0.05, 0.2)
+        >>> Quality(*[number] * 6, "held out", 10, 20, 5, 0.9).to_frame()["measure"].tolist()
+        ['rmse', 'kl', 'accuracy', 'agreement', 'brier', 'noise']
+        """
         names = ("rmse", "kl", "accuracy", "agreement", "brier", "noise")
         rows = [(name, *astuple(getattr(self, name))) for name in names]
         return pd.DataFrame(rows, columns=["measure", "value", "lower", "upper"])
@@ -57,20 +123,63 @@ class Quality:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GainForecast:
-    """What further votes are expected to bring."""
+    """What further votes are expected to bring.
+
+    Attributes
+    ----------
+    n_votes : int
+        Votes so far.
+    more : int
+        Further votes.
+    rmse_now, rmse_then : Estimate
+        Error before and after them.
+    gain : Estimate
+        ``rmse_now`` less ``rmse_then``.
+    points : pandas.DataFrame
+        The curve: votes, rmse, lower, upper, and kind ("measured" or "predicted").
+    exponent : float
+        How fast the error falls: g of a + c m^-g, the curve of held-out scores.
+
+    See Also
+    --------
+    ProbabilisticLabelSpreading.forecast : Makes one.
+    Quality : How good the soft labels are now.
+
+    Examples
+    --------
+    >>> now, then, gain = Estimate(0.2, 0.15, 0.25), Estimate(0.1, 0.05, 0.15), Estimate(0.1, 0.05, 0.15)
+    >>> GainForecast(500, 500, now, then, gain, pd.DataFrame(), 0.5).worthwhile()
+    True
+    """
 
     n_votes: int
     more: int
     rmse_now: Estimate
     rmse_then: Estimate
-    gain: Estimate  # rmse_now - rmse_then
-    points: pd.DataFrame  # votes, rmse, lower, upper, kind ("measured" or "predicted")
-    exponent: float  # g of a + c m^-g, the curve of held-out scores
+    gain: Estimate
+    points: pd.DataFrame
+    exponent: float
 
     def worthwhile(self, smallest_share: float = 0.02) -> bool:
-        """Whether the further votes may lower the RMSE by at least this share; False = stop.
+        """Whether the further votes may lower the RMSE by at least this share.
 
         Judged by the upper end of the gain's interval: stop only when a worthwhile gain is unlikely.
+
+        Parameters
+        ----------
+        smallest_share : float, default 0.02
+            Smallest gain worth the votes, as a share of ``rmse_now``.
+
+        Returns
+        -------
+        bool
+            False means stop.
+
+        Examples
+        --------
+        >>> now, then, gain = Estimate(0.2, 0.15, 0.25), Estimate(0.1, 0.05, 0.15), Estimate(0.1, 0.05, 0.15)
+        >>> GainForecast(500, 500, now, then, gain, pd.DataFrame(), 0.5).worthwhile(0.9)
+        False
         """
         return bool(
             self.gain.upper >= validation.not_negative("smallest_share", smallest_share) * self.rmse_now.value

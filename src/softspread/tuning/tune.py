@@ -4,12 +4,12 @@ X, votes  ->  held-out votes (search.py), with a truth Bayesian optimisation (ag
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from softspread._common import validation
-from softspread._common.types import FloatArray
+from softspread._common.types import FloatArray, RandomState
 from softspread.diffusion.scales import SCALINGS
 from softspread.errors import InputError
 from softspread.graph.graph import Graph
@@ -28,46 +28,80 @@ from softspread.tuning.candidates import (
 from softspread.tuning.result import Tuning
 from softspread.tuning.search import RULE, choose_parameters
 from softspread.votes.ballots import Ballots
-from softspread.votes.reading import read_y
+from softspread.votes.reading import NamedVotes, read_y
+from softspread.votes.votes import Votes
 
 
 def tune(
-    X: Any,
-    votes: Any,
+    X: ArrayLike | Graph,
+    votes: ArrayLike | Votes | NamedVotes,
     *,
     alphas: Sequence[float] = ALPHAS,
     n_neighbors: int | str | Sequence[int] = DEFAULT_NEIGHBORS,
-    prior: Any = None,
+    prior: ArrayLike | None = None,
     prior_strengths: Sequence[float] | None = None,
     score: str = "brier",
-    truth: Any = None,
+    truth: ArrayLike | None = None,
     method: str = "pls",
     n_trials: int = 200,
-    item_ids: Any = None,
-    classes: Any = None,
+    item_ids: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
     bandwidth: str | float = "kth",
     scaling: str = "peak",
     index: str = "auto",
     n_jobs: int | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
     verbose: bool = False,
 ) -> Tuning:
     """Choose parameters by leaving votes out, or, if a truth is given, by comparing with it.
 
     Parameters
     ----------
-    X : (n, d) array or frame, or a Graph
-    votes : Votes, (n,) labels with -1 for no vote, or (n, n_classes) counts
-    alphas : candidates; high ones are only tried while the score still falls
-    n_neighbors : one number, several, or "auto": 10, 20, 40
-    prior : (n, n_classes) or (n_classes,) probabilities; None = uniform
-    prior_strengths : candidates; None: a grid from 1e-4 to 100 where a prior is given, else 1e-4
-    score : "brier" or "log", of the held-out votes
-    truth : (n, n_classes) known soft labels: Bayesian optimisation of the RMSE, for studies
-    method : "pls"; against a truth also "gkr" (kernel regression) and "knn"
-    n_trials : evaluations against the truth
-    item_ids, classes, bandwidth, scaling, index, n_jobs, random_state, verbose : as in
-        :class:`~softspread.ProbabilisticLabelSpreading`
+    X : (n, d) array-like or Graph
+        Features of the items, or their graph.
+    votes : Votes or array-like
+        Votes, (n,) labels with -1 for no vote, or (n, n_classes) counts.
+    alphas : sequence of float, optional
+        Candidates; high ones are only tried while the score still falls.
+    n_neighbors : int, sequence of int or "auto", default 20
+        One number, several, or "auto": 10, 20, 40.
+    prior : (n, n_classes) or (n_classes,) array-like, optional
+        Probabilities; uniform by default.
+    prior_strengths : sequence of float, optional
+        Candidates; by default a grid from 1e-4 to 100 where a prior is given, else 1e-4.
+    score : {"brier", "log"}, default "brier"
+        Score of the held-out votes.
+    truth : (n, n_classes) array-like, optional
+        Known soft labels: Bayesian optimisation of the RMSE, for studies.
+    method : {"pls", "gkr", "knn"}, default "pls"
+        Label spreading; against a truth also kernel regression or nearest voted items.
+    n_trials : int, default 200
+        Evaluations against the truth.
+    item_ids : (n,) array-like, optional
+        Names by which Votes refer to items; by default they refer to positions.
+    classes : (n_classes,) array-like, optional
+        Class names in order; by default the labels found, sorted.
+    bandwidth : str or float, default "kth"
+        Width of the kernel, as in :func:`~softspread.knn_graph`.
+    scaling : str, default "peak"
+        How a vote's reach is scaled, as in :class:`~softspread.ProbabilisticLabelSpreading`.
+    index : str, default "auto"
+        Search for neighbours, as in :func:`~softspread.knn_graph`.
+    n_jobs : int, optional
+        Threads; by default all cores.
+    random_state : int, Generator or None, optional
+        Seed.
+    verbose : bool, default False
+        Show progress.
+
+    Returns
+    -------
+    Tuning
+        What was tried and what was chosen.
+
+    See Also
+    --------
+    ProbabilisticLabelSpreading : Does this by itself where a parameter is "auto"; the result is ``tuning_``.
 
     Examples
     --------
@@ -119,7 +153,7 @@ def tune(
     ).tuning
 
 
-def _probabilities(name: str, values: Any, n: int, n_classes: int) -> FloatArray:
+def _probabilities(name: str, values: ArrayLike, n: int, n_classes: int) -> FloatArray:
     """One row per item, scaled to sum 1; only a prior may be one row for all."""
     shape = np.shape(values)
     if shape != (n, n_classes) and (name == "truth" or shape != (n_classes,)):

@@ -6,11 +6,13 @@ Items and labels stay as the user names them; rows and columns appear only when 
 (`reading`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from softspread._common import validation
 from softspread._common.columns import ANNOTATOR_NAMES, ITEM_NAMES, LABEL_NAMES
@@ -63,14 +65,14 @@ class Votes:
     @classmethod
     def from_pairs(
         cls,
-        items: Any,
-        labels: Any,
-        annotators: Any = None,
-        weights: Any = None,
+        items: ArrayLike,
+        labels: ArrayLike,
+        annotators: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
         *,
-        classes: Any = None,
-        created_at: Any = None,
-    ) -> "Votes":
+        classes: ArrayLike | None = None,
+        created_at: ArrayLike | None = None,
+    ) -> Self:
         """One vote per pair.
 
         Parameters
@@ -127,7 +129,7 @@ class Votes:
         )
 
     @classmethod
-    def from_frame(cls, frame: pd.DataFrame, *, classes: Any = None) -> "Votes":
+    def from_frame(cls, frame: pd.DataFrame, *, classes: ArrayLike | None = None) -> Self:
         """Read one vote per row.
 
         Columns: item (or task), label, and optionally annotator (or worker), weight, created_at.
@@ -169,18 +171,20 @@ class Votes:
                     f"the table needs a column {' or '.join(map(repr, _COLUMNS[role]))}, got "
                     f"{list(frame.columns)}."
                 )
-        column = {role: None if name is None else frame[name] for role, name in found.items()}
+        column = {role: frame[name] for role, name in found.items() if name is not None}
         return cls.from_pairs(
             column["item"],
             column["label"],
-            column["annotator"],
+            column.get("annotator"),
             frame.get("weight"),
             classes=classes,
             created_at=frame.get("created_at"),
         )
 
     @classmethod
-    def from_counts(cls, counts: Any, *, items: Any = None, classes: Any = None) -> "Votes":
+    def from_counts(
+        cls, counts: ArrayLike, *, items: ArrayLike | None = None, classes: ArrayLike | None = None
+    ) -> Self:
         """Votes per item and class, (n, n_classes); a DataFrame's index and columns are the names.
 
         A whole number is that many votes of weight 1; a fraction is one vote of that weight, or a part of a
@@ -228,7 +232,9 @@ class Votes:
         return cls(item_array[rows], class_array[columns], weights, classes=class_array)
 
     @classmethod
-    def from_wide(cls, table: Any, *, classes: Any = None) -> "Votes":
+    def from_wide(
+        cls, table: pd.DataFrame | Sequence[Any] | AnyArray, *, classes: ArrayLike | None = None
+    ) -> Self:
         """Read a table with one column per annotator and one row per item.
 
         NaN, None or -1 means no vote. A DataFrame brings the names.
