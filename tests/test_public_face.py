@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+from typing import Any
 
 import pytest
 from numpydoc.docscrape import get_doc_object
@@ -85,6 +86,16 @@ def found_at(path):
     for part in path.split(".")[1:]:
         value = getattr(value, part)
     return value
+
+
+@pytest.mark.parametrize("path", [path for path in public_objects() if ".errors." not in path])
+def test_parameters_have_types(path):
+    """Arrays are ArrayLike, seeds RandomState and so on: an editor can help with every argument."""
+    signature = inspect.signature(found_at(path))
+    open_ended = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    named = [part for part in signature.parameters.values() if part.kind not in open_ended]
+    untyped = [part.name for part in named if part.annotation in (Any, inspect.Parameter.empty)]
+    assert not set(untyped) - {"self", "cls"}
 
 
 @pytest.mark.parametrize("path", public_objects())

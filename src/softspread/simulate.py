@@ -144,6 +144,11 @@ class Crowd:
     spammers : array
         Who votes without looking.
 
+    See Also
+    --------
+    make_crowd : Makes one.
+    draw_crowd_votes : Lets it vote.
+
     Examples
     --------
     >>> make_crowd(5, 3, rng=0).n_annotators

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from softspread._common.types import FloatArray
+from softspread._common.wording import counted
 from softspread.annotators.confusion import ConfusionModel, confuse_votes
 from softspread.annotators.consistency import (
     ConsistencyModel,
@@ -138,11 +139,8 @@ def why_neutral(ballots: Ballots, model: AnnotatorModel = MODEL) -> str:
     """Why these votes do not show how annotators differ; empty where they do."""
     n_votes, n_annotators = float(ballots.weight_of_annotators.sum()), ballots.n_annotators
     if n_annotators < model.min_annotators:
-        noun = "annotator" if n_annotators == 1 else "annotators"
-        return (
-            f"{n_annotators} named {noun}; at least {model.min_annotators} are needed to compare them with "
-            "each other."
-        )
+        named = counted(n_annotators, "named annotator")
+        return f"{named}; at least {model.min_annotators} are needed to compare them with each other."
     if n_votes < model.min_votes * (1 - ROUNDING):
         return f"{n_votes:g} votes by named annotators; about {model.min_votes:g} are needed to compare them."
     if len(np.unique(ballots.column)) < 2:

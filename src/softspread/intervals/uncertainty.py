@@ -28,6 +28,10 @@ class UncertaintySplit:
     verdict : (n,) array
         "clear", "ambiguous" or "not enough votes".
 
+    See Also
+    --------
+    uncertainty_split : Makes one.
+
     Examples
     --------
     >>> split = UncertaintySplit(np.zeros(1), np.zeros(1), np.ones(1), np.array(["clear"]))

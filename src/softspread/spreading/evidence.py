@@ -41,6 +41,10 @@ class Evidence:
     error_bound : (n,) array
         Proven: no entry of an item's mass is further from the exact one.
 
+    See Also
+    --------
+    SoftLabels : Soft labels made of it, with intervals.
+
     Examples
     --------
     >>> one = Evidence(np.array([[1.0, 0.5]]), np.array([1e-6]))
@@ -73,6 +77,10 @@ class Evidence:
         -------
         (n, n_classes) array
             Rows sum to 1.
+
+        See Also
+        --------
+        ProbabilisticLabelSpreading.soft_labels : The same for a fitted estimator, with intervals.
 
         Examples
         --------

@@ -1,11 +1,14 @@
 """What tuning hands back: the settings that were tried, how they scored, and what was chosen."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from softspread.graph.graph import Graph
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SETTINGS = ("alpha", "n_neighbors", "prior_strength", "gamma")
 
@@ -170,7 +173,7 @@ class Tuning:
         frame = frame.iloc[(frame["score"] + frame["penalty"]).argsort(kind="stable")]
         return frame.drop_duplicates(keys).sort_values(keys, kind="stable").reset_index(drop=True)
 
-    def plot(self, axes: Any) -> None:
+    def plot(self, axes: "Axes") -> None:
         """Draw the curve with its standard errors, and mark what was chosen.
 
         Standard errors are those of each score. Settings are judged by the same votes, so their differences

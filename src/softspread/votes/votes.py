@@ -48,6 +48,11 @@ class Votes:
     classes : array or None
         Class names in order, where the source fixes them.
 
+    See Also
+    --------
+    ProbabilisticLabelSpreading.fit : Takes them as ``y``.
+    simulate.draw_votes : Simulated votes.
+
     Examples
     --------
     >>> votes = Votes.from_pairs(["a.jpg", "b.jpg", "a.jpg"], ["cat", "dog", "cat"])
