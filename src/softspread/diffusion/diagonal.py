@@ -40,7 +40,7 @@ class SampleRule:
     hint_alpha: float = 0.9  # where M_qq is cheap, and tells which of the costly ones are large
     costly_alpha: float = 0.98  # from here the sample itself is found loosely, and corrected ...
     delta: float = 1e-2  # ... to this accuracy
-    checked: int = 8  # so many are found more tightly: a loose solve is off the same way everywhere
+    checked: int = 8  # entries found more tightly: a loose solve is off the same way everywhere
     check_factor: float = 1e-2  # this much more
     whole_alpha: float = 0.995  # from here a loose solve over the whole graph takes less than a local one
     shrinkage: float = 3.0  # of the curvature, in items: 32 of them can be fitted by chance

@@ -158,7 +158,7 @@ def _dense_sums(
 
 
 def affordable_floor(diffusion: Diffusion, rows: IntArray, rule: ProfileRule = RULE) -> float:
-    """The floor at which pushes from these rows miss 1 %, or the finest that visits at most so many edges.
+    """The floor at which pushes from these rows miss 1 %, or the finest that the edge budget allows.
 
     Both are judged by a sample. As S sqrt(d) = sqrt(d), a profile holds sum_i M_iq sqrt(d_i) = sqrt(d_q) / (1
     - alpha).

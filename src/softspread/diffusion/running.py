@@ -87,7 +87,7 @@ class RunningSolution:
 
     # ------------------------------------------------------------------------------------ following the votes
     def push(self, new: VoteTable, edges_per_vote: float) -> None:
-        """Take in new votes, visiting at most so many edges for each; the bound holds what is left over."""
+        """Take in new votes, visiting about ``edges_per_vote`` edges for each; bounds hold what is left."""
         rows, columns = self.diffusion.graph.rank[new.rows], new.columns
         np.add.at(self.R, (rows, columns), self.diffusion.sources(new.rows, new.weights))
         for column in np.unique(columns).tolist():
