@@ -2,6 +2,8 @@
 
 import importlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -188,3 +190,26 @@ def test_items_and_votes_follow_their_seed(benchmarks):
 def test_percentiles_of_the_first_whole_numbers(benchmarks, share, expected):
     """Among 1..20, the smallest number that a share of them does not exceed."""
     assert benchmarks["_common"].percentile(list(range(20, 0, -1)), share) == expected
+
+
+def same_results(*arguments):
+    """Run the comparison of versions in a process of its own."""
+    command = [sys.executable, str(ROOT / "benchmarks/same_results.py"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_results_are_the_same_twice_and_a_change_is_seen(tmp_path):
+    """Two runs agree to the last digit; one entry moved by a millionth is named."""
+    first, again = tmp_path / "first.npz", tmp_path / "again.npz"
+    for path in (first, again):
+        done = same_results("store", path, "--only", "fit moons, alpha 0.5")
+        assert done.returncode == 0, done.stderr
+    assert same_results("compare", first, again).returncode == 0
+    with np.load(again, allow_pickle=False) as found:
+        arrays = dict(found)
+    name = next(key for key in arrays if key.endswith("/p"))
+    arrays[name] = arrays[name] + 1e-6
+    np.savez(again, **arrays)
+    told = same_results("compare", first, again)
+    assert told.returncode == 1
+    assert name in told.stdout
