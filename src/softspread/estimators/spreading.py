@@ -255,8 +255,9 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         self._state.recover(len(self.classes_))
 
     def refine(self, tol: float | None = None) -> Self:
-        """Bring all soft labels to the accuracy of a fresh fit after live updates, or to a tighter
-        ``tol``.
+        """Bring all soft labels back to the accuracy of a fresh fit, or to a tighter ``tol``.
+
+        Live updates answer at once and let small errors add up; this removes them.
 
         Parameters
         ----------
@@ -397,8 +398,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         exclude: ArrayLike | None = None,
         random_state: RandomState = None,
     ) -> AnyArray:
-        """Which items to vote on next, (batch_size,) ids (or positions) in the order in which they were
-        picked.
+        """Which items to vote on next, in the order in which they were picked.
 
         Parameters
         ----------
