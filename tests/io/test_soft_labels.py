@@ -10,7 +10,6 @@ import pytest
 
 from softspread.errors import InputError, StoreError
 from softspread.io.soft_labels import (
-    check_output,
     read_prior,
     read_soft_labels,
     with_evidence,
@@ -93,24 +92,6 @@ def test_items_with_little_evidence_can_be_left_out(labels):
     assert with_evidence(labels, 0.0) is labels
     with pytest.raises(InputError, match="no item has 99 votes' worth"):
         with_evidence(labels, 99)
-
-
-@pytest.mark.parametrize(
-    ("name", "chosen", "error", "message"),
-    [
-        ("s.xlsx", "auto", InputError, r"ends in '\.xlsx'; soft labels may be \.parquet, \.csv"),
-        ("s.csv", "excel", InputError, "format must be one of auto, parquet"),
-        ("s.json", "weighted", InputError, "weighted rows may be .parquet"),
-        ("no/s.csv", "auto", StoreError, "there is no folder"),
-        ("file/s.csv", "auto", StoreError, "there is no folder"),
-        ("file", "auto", StoreError, "there is a file of that name"),
-    ],
-)
-def test_bad_outputs_are_refused_before_any_work(tmp_path, name, chosen, error, message):
-    """Endings, formats and folders."""
-    (tmp_path / "file").write_text("")
-    with pytest.raises(error, match=message):
-        check_output(tmp_path / name, chosen)
 
 
 def test_a_full_disk_leaves_no_half_file(tmp_path, labels, monkeypatch):

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from softspread.io.vote_file import MULTI_CHOICE, VOTE_FORMATS, VoteFile, VoteReading
+from softspread.io.formats import MULTI_CHOICE, VOTE_FORMATS
+from softspread.io.vote_file import VoteFile, VoteReading
 
 
 def test_defaults_look_for_the_usual_names_and_refuse_several_choices():

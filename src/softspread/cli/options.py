@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 CHOICES = {
     "encoders": "softspread.embedding.encoders.registry:ENCODERS",
     "intervals": "softspread.intervals.registry:INTERVALS",
+    "output_formats": "softspread.io.formats:OUTPUT_FORMATS",
     "reducers": "softspread.embedding.reducers.registry:REDUCERS",
     "searches": "softspread.graph.registry:SEARCHES",
     "solvers": "softspread.diffusion.registry:SOLVERS",
     "strategies": "softspread.queries.registry:STRATEGIES",
+    "vote_formats": "softspread.io.formats:VOTE_FORMATS",
 }
 WEAK_PRIOR = "1e-4"  # a prior of this strength only breaks ties
 
@@ -68,8 +70,7 @@ class ItemOptions:
 
     def file(self) -> Path:
         """The file of embeddings; a missing option, file or ending is refused."""
-        from softspread.io.embeddings import EMBEDDING_ENDINGS
-        from softspread.io.tables import check_source
+        from softspread.io.formats import EMBEDDING_ENDINGS, check_source
 
         return check_source(needed(self.embeddings, "--embeddings"), EMBEDDING_ENDINGS, "embeddings")
 
@@ -109,7 +110,7 @@ class VoteOptions:
         Path | None,
         option("Votes: .csv, .tsv, .parquet, .jsonl, or Label Studio's .json.", "--votes", "-v"),
     ] = None
-    votes_format: Annotated[str, option("auto, long, wide, counts or labelstudio.")] = "auto"
+    votes_format: Annotated[str, option("{vote_formats}.")] = "auto"
     item_column: Annotated[
         str | None, option("Column that names the item (Label Studio: field of the data).")
     ] = None
@@ -130,8 +131,7 @@ class VoteOptions:
 
     def file(self) -> Path:
         """The file of votes; a missing option, file or ending is refused."""
-        from softspread.io.tables import check_source
-        from softspread.io.votes import VOTE_ENDINGS
+        from softspread.io.formats import VOTE_ENDINGS, check_source
 
         return check_source(needed(self.votes, "--votes"), VOTE_ENDINGS, "votes")
 
@@ -189,7 +189,7 @@ class IntervalOptions:
 
 FormatOption = Annotated[
     str,
-    option("auto, parquet, csv, tsv, jsonl, weighted, huggingface or labelstudio.", "--format"),
+    option("{output_formats}.", "--format"),
 ]
 SOFT_LABELS_OUT = option("Where to: .parquet, .csv, .tsv, .jsonl, .json, or a folder's name.", "--out", "-o")
 
@@ -218,8 +218,9 @@ def fill_in(help_text: str) -> str:
     for name, place in CHOICES.items():
         if f"{{{name}}}" in help_text:
             module, attribute = place.split(":")
-            names = getattr(import_module(module), attribute).names()
-            help_text = help_text.replace(f"{{{name}}}", ", ".join(names))
+            found = getattr(import_module(module), attribute)
+            choices = found if isinstance(found, tuple) else found.names()
+            help_text = help_text.replace(f"{{{name}}}", ", ".join(choices))
     return help_text
 
 

@@ -21,8 +21,9 @@ from softspread._common.types import AnyArray, FloatArray, RandomState
 from softspread.embedding.embed import EncodedItems
 from softspread.embedding.result import Embedding
 from softspread.errors import InputError
+from softspread.io.formats import TABLE_ENDINGS
 from softspread.io.ids import rows_of_ids
-from softspread.io.tables import TABLE_ENDINGS, read_table
+from softspread.io.tables import read_table
 from softspread.tuning.candidates import DEFAULT_NEIGHBORS
 from softspread.tuning.tune import tune
 from softspread.votes.reading import NamedVotes

@@ -22,8 +22,9 @@ from softspread.embedding.contents import Contents, FileContents, HeldContents
 from softspread.errors import InputError
 from softspread.io.arrays import read_array
 from softspread.io.embeddings import embeddings_of, read_embeddings
+from softspread.io.formats import TABLE_ENDINGS
 from softspread.io.images import IMAGE_ENDINGS, list_files
-from softspread.io.tables import TABLE_ENDINGS, Table, read_table, table_of_frame
+from softspread.io.tables import Table, read_table, table_of_frame
 
 USUAL_COLUMNS = {"image": PATH_NAMES, "text": TEXT_NAMES}
 

@@ -17,10 +17,10 @@ from softspread._common.columns import ID_NAMES, INDEX_NAMES, VECTOR_NAMES, firs
 from softspread._common.types import AnyArray
 from softspread.errors import InputError
 from softspread.io.arrays import read_array, read_arrays
+from softspread.io.formats import EMBEDDING_ENDINGS, check_source
 from softspread.io.ids import read_ids
-from softspread.io.tables import SHOWN, ParquetColumns, Table, check_source, read_table, shown
+from softspread.io.tables import SHOWN, ParquetColumns, Table, read_table, shown
 
-EMBEDDING_ENDINGS = (".npy", ".npz", ".parquet")
 FILE_VERSION = 1  # of what :meth:`Embeddings.save` writes
 NAME_THEM = "name the columns by --vector-column (embed: --column), such as 'emb_*'"
 

@@ -15,10 +15,10 @@ from softspread._common.digests import KEY_BYTES, digest
 from softspread._common.types import AnyArray, FloatArray
 from softspread._common.validation import objects
 from softspread.errors import InputError
+from softspread.io.formats import DATASET_MARK
 from softspread.io.tables import METADATA_KEY, arrow_names, single_precision
 from softspread.spreading.evidence import SoftLabels
 
-DATASET_MARK = "dataset_info.json"  # by which a folder of ours is recognised
 DATASET_FILE = "data-00000-of-00001.arrow"
 ROWS_AT_ONCE = 50_000  # of a record batch
 NUMBER = {"dtype": "float32", "_type": "Value"}

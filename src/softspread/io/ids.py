@@ -15,17 +15,14 @@ from softspread._common.types import AnyArray, BoolArray, IntArray
 from softspread._common.validation import objects
 from softspread.errors import InputError
 from softspread.io.arrays import read_array, read_arrays
+from softspread.io.formats import ID_ENDINGS, check_source
 from softspread.io.tables import (
-    TABLE_ENDINGS,
     WHOLE_NUMBER,
     Table,
-    check_source,
     read_table,
     read_text,
     shown,
 )
-
-ID_ENDINGS = (".txt", ".npy", ".npz", *TABLE_ENDINGS)
 
 
 def read_ids(path: str | Path) -> AnyArray:

@@ -13,8 +13,9 @@ from softspread._common import validation
 from softspread._common.types import AnyArray
 from softspread._common.validation import objects
 from softspread.errors import InputError
+from softspread.io.formats import check_source
 from softspread.io.ids import are_positions, rows_of_ids
-from softspread.io.tables import check_source, numbers_if_whole, read_text, shown
+from softspread.io.tables import numbers_if_whole, read_text, shown
 from softspread.io.vote_file import VoteFile
 from softspread.votes.reading import NamedVotes, Names
 from softspread.votes.table import VoteTable

@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 
 from softspread._common import validation
-from softspread._common.atomic import check_folder_target, check_target, replaced_file, write_text
+from softspread._common.atomic import check_target, replaced_file, write_text
 from softspread._common.types import AnyArray, FloatArray
 from softspread._common.validation import objects
 from softspread.errors import InputError
 from softspread.io.embeddings import read_embeddings
-from softspread.io.huggingface import DATASET_MARK, read_dataset, write_dataset
+from softspread.io.formats import CONTAINERS, check_output
+from softspread.io.huggingface import read_dataset, write_dataset
 from softspread.io.ids import rows_of_ids
 from softspread.io.label_studio import LabelStudioNames, write_tasks
 from softspread.io.tables import (
@@ -39,35 +40,7 @@ from softspread.io.tables import (
 )
 from softspread.spreading.evidence import SoftLabels
 
-OUTPUT_FORMATS = ("auto", "parquet", "csv", "tsv", "jsonl", "weighted", "huggingface", "labelstudio")
-CONTAINERS = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl"}
-READABLE = tuple(CONTAINERS)
 ROWS_AT_ONCE = 50_000  # turned into Python objects at a time
-
-
-def check_output(path: str | Path, output_format: str = "auto") -> str:
-    """The format of an output, refused before any work if it cannot be written."""
-    target = Path(path)
-    if output_format not in OUTPUT_FORMATS:
-        raise InputError(f"format must be one of {', '.join(OUTPUT_FORMATS)}, got {output_format!r}.")
-    ending = target.suffix.lower()
-    if output_format == "auto":
-        output_format = {**CONTAINERS, ".json": "labelstudio", "": "huggingface"}.get(ending, "")
-        if not output_format:
-            raise InputError(
-                f"{target} ends in {ending!r}; soft labels may be {', '.join(CONTAINERS)}, .json for Label "
-                "Studio, or "
-                "a name without ending for a Hugging Face datasets folder. Or name the format by --format."
-            )
-    if output_format == "weighted" and ending not in CONTAINERS:
-        raise InputError(
-            f"{target} ends in {ending or 'nothing'!r}; weighted rows may be {', '.join(CONTAINERS)}."
-        )
-    if output_format == "huggingface":
-        check_folder_target(target, DATASET_MARK)
-    else:
-        check_target(target)
-    return output_format
 
 
 def write_soft_labels(
@@ -205,7 +178,7 @@ def read_soft_labels(path: str | Path, *, needs_evidence: bool = True) -> SoftLa
     source = Path(path)
     if source.is_dir():
         return read_dataset(source)
-    table = read_table(source, "soft labels", READABLE)
+    table = read_table(source, "soft labels")
     beside = metadata_path(source)
     metadata = read_json(beside) if not table.metadata and beside.is_file() else table.metadata
     found = [name.removeprefix("p_") for name in table.columns if name.startswith("p_")]

@@ -22,6 +22,7 @@ from softspread._common.columns import first_of
 from softspread._common.types import AnyArray, BoolArray, FloatArray
 from softspread._common.validation import objects
 from softspread.errors import InputError
+from softspread.io.formats import TABLE_ENDINGS, check_source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 SHOWN = 5  # offending values that an error names
 LISTED = 10  # columns that an error names
 WHOLE_NUMBER = r"-?(?:0|[1-9][0-9]{0,17})"  # as Python would write it back: 007 is a name, not a number
-TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl")
 DELIMITERS = ",;\t|"
 METADATA_KEY = "softspread"  # of a Parquet file's schema
 
@@ -111,27 +111,6 @@ class Table:
 
 
 # ---------------------------------------------------------------------------------------------------- reading
-def check_source(path: str | Path, allowed: Sequence[str], what: str) -> Path:
-    """A file that exists, is not empty and has one of the endings."""
-    source = Path(path)
-    ending = source.suffix.lower()
-    if not source.exists():
-        raise InputError(f"no file at {source}; check the path of the {what}.")
-    if source.is_dir():
-        raise InputError(f"{source} is a folder; name the file with the {what}.")
-    if ending not in allowed:
-        raise InputError(f"{source} ends in {ending or 'nothing'!r}; {what} may be {', '.join(allowed)}.")
-    try:
-        empty = source.stat().st_size == 0
-        with source.open("rb"):
-            pass
-    except OSError as error:
-        raise InputError(f"cannot read {source}: {error.strerror or error}.") from error
-    if empty:
-        raise InputError(f"{source} is empty; it should hold {what}.")
-    return source
-
-
 def read_table(path: str | Path, what: str = "a table", allowed: Sequence[str] = TABLE_ENDINGS) -> Table:
     r"""Read a table from .csv, .tsv, .parquet or .jsonl.
 

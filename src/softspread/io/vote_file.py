@@ -6,9 +6,6 @@ from pathlib import Path
 
 from softspread._common.types import AnyArray, FloatArray
 
-VOTE_FORMATS = ("auto", "long", "wide", "counts", "labelstudio")
-MULTI_CHOICE = ("refuse", "split", "skip")
-
 
 @dataclass(frozen=True, slots=True)
 class VoteReading:

@@ -18,21 +18,19 @@ from softspread._common.columns import ANNOTATOR_NAMES, INDEX_NAMES, ITEM_NAMES,
 from softspread._common.types import AnyArray
 from softspread._common.validation import objects
 from softspread.errors import InputError
+from softspread.io.formats import MULTI_CHOICE, VOTE_ENDINGS, VOTE_FORMATS, check_source
 from softspread.io.label_studio import is_export, read_export
 from softspread.io.tables import (
-    TABLE_ENDINGS,
     Table,
-    check_source,
     is_missing,
     numbers_if_whole,
     read_json,
     read_table,
     table_of_records,
 )
-from softspread.io.vote_file import MULTI_CHOICE, VOTE_FORMATS, VoteFile, VoteReading
+from softspread.io.vote_file import VoteFile, VoteReading
 from softspread.votes.votes import has_vote
 
-VOTE_ENDINGS = (*TABLE_ENDINGS, ".json")
 NO_VOTE = ("", "nan", "NaN", "None", "-1", "-1.0", "<NA>")  # cells of a wide table of text
 
 

@@ -118,13 +118,15 @@ def embed(
     Example: softspread embed photos/ --check --votes votes.csv --reduce umap,pca --dim 10,20
     """
     from softspread._common.atomic import check_target
-    from softspread.embedding import embed as embedding
 
     allowed = (".csv", ".parquet") if checking.check else (".parquet",)
     if out is not None and out.suffix not in allowed:
         raise InputError(f"--out must end in {' or '.join(allowed)}, got {out.name!r}.")
     if out is not None:
         check_target(out)
+
+    from softspread.embedding import embed as embedding
+
     options = encoder_options.encoding(run, out)
 
     def encode(name: str) -> "EncodedItems":

@@ -30,10 +30,13 @@ def export(
 
     Example: softspread export soft_labels.parquet --out train.csv --format weighted
     """
+    from softspread.io.formats import check_output
+
+    chosen = check_output(out, output_format)
+
     from softspread.io import soft_labels as files
     from softspread.io.label_studio import LabelStudioNames
 
-    chosen = files.check_output(out, output_format)
     with run.stage("reading") as tell:
         read = files.read_soft_labels(source)
         labels = files.with_evidence(read, least_evidence)

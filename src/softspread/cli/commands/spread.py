@@ -40,8 +40,7 @@ def spread(
     report.html
     """
     from softspread._common.atomic import check_target
-    from softspread.io.soft_labels import check_output, write_soft_labels
-    from softspread.report.pictures import Thumbnails
+    from softspread.io.formats import check_output
 
     inputs.check_files()
     if dry_run:
@@ -53,10 +52,15 @@ def spread(
     chosen_format = check_output(target, output_format)
     if report is not None:
         check_target(report)
-    pictures = None if images is None else Thumbnails(images)
+    pictures = None
+    if images is not None:
+        from softspread.report.pictures import Thumbnails
+
+        pictures = Thumbnails(images)
 
     from softspread.cli import fitting
     from softspread.intervals.uncertainty import split_uncertainty_of
+    from softspread.io.soft_labels import write_soft_labels
 
     fit = fitting.fit(run, inputs)
     est = fit.est
