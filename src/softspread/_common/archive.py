@@ -100,7 +100,7 @@ def _read_header(file: Any) -> Any:
     packed = file[_HEADER]
     try:
         return json.loads(packed.tobytes().decode())
-    except ValueError:  # the checksum was right, so this is somebody else's header
+    except ValueError:  # the checksum was right, so another program wrote this header
         return None
 
 

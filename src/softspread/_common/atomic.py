@@ -139,6 +139,6 @@ def _is_alive(number: int) -> bool:
         os.kill(number, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # somebody else's process
+    except OSError:  # another user's process
         return True
     return True

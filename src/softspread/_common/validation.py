@@ -265,8 +265,7 @@ def rows_of_items(items: AnyArray, ids: "AnyArray | pd.Index[Any] | None", n: in
     if items.dtype.kind not in "iu":
         raise InputError(
             f"items must be positions from 0 to {n - 1} when no item_ids are given, got "
-            f"{items.tolist()[:SHOWN]}; "
-            "pass item_ids to use names."
+            f"{items.tolist()[:SHOWN]}; pass item_ids to use names."
         )
     outside = (items < 0) | (items >= n)
     if outside.any():

@@ -18,8 +18,7 @@ RECORD = 1 + 3 * SIDE * SIDE
 BATCHES = tuple(f"data_batch_{number}.bin" for number in range(1, 6))
 HELP = (
     "Download cifar-10-binary.tar.gz ('CIFAR-10 binary version') from "
-    "https://www.cs.toronto.edu/~kriz/cifar.html and "
-    "unpack it here; its folder is cifar-10-batches-bin."
+    "https://www.cs.toronto.edu/~kriz/cifar.html and unpack it here; its folder is cifar-10-batches-bin."
 )
 
 

@@ -190,8 +190,7 @@ def transformers_model(name: str) -> MakeModel:
         except OSError as error:
             raise StoreError(
                 f"the weights of {name} are not on this machine. Download them first (hf download {name}), "
-                "name a "
-                "folder that holds them, or use the light version on features."
+                "name a folder that holds them, or use the light version on features."
             ) from error
 
     return make

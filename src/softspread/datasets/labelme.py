@@ -19,8 +19,7 @@ from softspread.votes.votes import Votes
 CLASSES = ("highway", "insidecity", "tallbuilding", "street", "forest", "coast", "mountain", "opencountry")
 HELP = (
     "Download http://fprodrigues.com/deep_LabelMe.tar.gz and unpack it here; its folder is LabelMe, with "
-    "answers.txt, "
-    "labels_train.txt and filenames_train.txt."
+    "answers.txt, labels_train.txt and filenames_train.txt."
 )
 
 

@@ -56,7 +56,7 @@ def two_moons(
         random_state=seed,
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # it is meant to stop after so many epochs
+        warnings.simplefilter("ignore", ConvergenceWarning)  # it is meant to stop early
         p_true = network.fit(X, labels).predict_proba(X)
     return Dataset(
         "two_moons",

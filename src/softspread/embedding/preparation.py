@@ -34,7 +34,7 @@ DRAFT_GAP = (
     2  # a JPEG is decoded at twice the size wanted at least, so that resizing still averages enough pixels
 )
 BILINEAR, BICUBIC = 2, 3  # Pillow's numbers, which model folders use too
-LARGEST_WASTE = 4  # a resizer may make an image of so many times the crop; long strips are left to Pillow
+LARGEST_WASTE = 4  # times the crop that a resizer may produce; long strips are left to Pillow
 WHOLE_8_BIT, WHOLE_16_BIT = 255.0, 65535.0
 CONVNEXT_WARPS_FROM = (
     384  # at this size and above its preparation squeezes the whole image instead of cropping

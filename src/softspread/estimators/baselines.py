@@ -1,5 +1,4 @@
-"""What the paper compares with: votes counted alone, a Gaussian kernel, an average over the nearest voted
-items.
+"""The paper's baselines: counted votes, a Gaussian kernel, an average over the nearest voted items.
 
 Same habits as :class:`~softspread.ProbabilisticLabelSpreading`. Theory: [histogram], [kernel regression],
 [neighbour votes].

@@ -34,7 +34,7 @@ AnyFit = TypeVar("AnyFit", bound=Tuned)
 
 
 def better_of(plain: AnyFit, helped: AnyFit) -> AnyFit:
-    """Of two fits to the same votes, without and with a prior, the one that foretells held-out votes better.
+    """Choose between two fits to the same votes: the one that predicts held-out votes better.
 
     Both need a parameter that was chosen ("auto"), as the score comes with the choice. Without the prior it
     stays where the scores are equal or the votes too few for one.
@@ -156,8 +156,9 @@ def _standardised(X: FloatArray) -> FloatArray:
 def _predict(
     Z: FloatArray, counts: FloatArray, train: IntArray, rows: IntArray, frequencies: FloatArray
 ) -> FloatArray:
-    """Predictions for some rows of a classifier trained on the votes of others; with no vote, the
-    frequencies.
+    """Predictions for some rows by a classifier trained on the votes of others.
+
+    With no vote to train on: the class frequencies.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression

@@ -200,8 +200,10 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         self._forget_answers()
 
     def _use_weighting(self, weighting: Weighting | None) -> None:
-        """``_counted_votes`` are the votes as they count; the very table ``votes_`` where all count the
-        same.
+        """Weigh the votes by their annotators.
+
+        ``_counted_votes`` are the votes as they count: the table of ``votes_`` itself where all
+        count the same.
         """
         self._weighting = weighting
         self._counted_votes = self._votes if weighting is None else weighting.apply(self._votes)
@@ -612,9 +614,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
 
     @property
     def error_bound_(self) -> FloatArray:
-        """Proven bound on the numerical error of every entry of an item's mass, for the scales in use,
-        (n,).
-        """
+        """Proven bound on the error of every entry of an item's mass, (n,), for the scales in use."""
         check_is_fitted(self)
         return self._state.error_bound()
 

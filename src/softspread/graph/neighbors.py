@@ -300,9 +300,8 @@ def _judge(X: AnyArray, found: Neighbors, rows: IntArray, workers: Workers) -> N
     if recall < LOW_RECALL:
         warnings.warn(
             f"the approximate search ({found.index}) found only {recall:.1%} of the neighbours on a sample "
-            "of "
-            f"{len(rows)} items; missing ones may change soft labels a lot. Use index='exact', or reduce the "
-            "dimension first.",
+            f"of {len(rows)} items; missing ones may change soft labels a lot. Use index='exact', or reduce "
+            "the dimension first.",
             SoftspreadWarning,
             stacklevel=2,
         )

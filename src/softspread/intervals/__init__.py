@@ -6,6 +6,6 @@ methods.py      the built-in methods, each a thin layer over its formula
 wilson.py       Y successes in N trials
 vote_sums.py    sums of squares of what each item has received, and the bias bound
 hoeffding.py    intervals that hold for soft labels that change slowly
-calibrated.py   intervals learned from items with two or more votes
+calibrated/     intervals learned from items with two or more votes
 uncertainty.py  "people disagree" against "too few votes"
 """

@@ -73,8 +73,7 @@ def estimate_lipschitz(graph: Graph, p: FloatArray, evidence: FloatArray) -> flo
     if graph.features is None:
         raise InputError(
             "the Lipschitz constant cannot be estimated: this graph was made from an affinity and has no "
-            "features. "
-            "Pass lipschitz=0 for intervals without bias, or method='wilson'."
+            "features. Pass lipschitz=0 for intervals without bias, or method='wilson'."
         )
     starts, ends = graph.edges()
     known = evidence >= LIPSCHITZ_EVIDENCE
@@ -88,10 +87,8 @@ def estimate_lipschitz(graph: Graph, p: FloatArray, evidence: FloatArray) -> flo
     if int(long_enough.sum()) < LIPSCHITZ_EDGES:
         raise InputError(
             f"the Lipschitz constant cannot be estimated: only {int(long_enough.sum())} pairs of neighbours "
-            "with at "
-            f"least {LIPSCHITZ_EVIDENCE:g} virtual vote each, {LIPSCHITZ_EDGES} are needed. Collect more "
-            "votes, "
-            "or pass lipschitz."
+            f"with at least {LIPSCHITZ_EVIDENCE:g} virtual vote each, {LIPSCHITZ_EDGES} are needed. Collect "
+            "more votes, or pass lipschitz."
         )
     starts, ends, distances = starts[long_enough], ends[long_enough], distances[long_enough]
     return float(np.quantile(np.abs(p[starts] - p[ends]).max(axis=1) / distances, LIPSCHITZ_QUANTILE))

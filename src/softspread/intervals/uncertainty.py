@@ -117,8 +117,7 @@ def uncertainty_split(
     if not p.shape == lower.shape == upper.shape or evidence.shape != p.shape[:1]:
         raise InputError(
             f"p, lower and upper must have one shape and evidence one entry per item, got {p.shape}, "
-            f"{lower.shape}, "
-            f"{upper.shape} and {evidence.shape}."
+            f"{lower.shape}, {upper.shape} and {evidence.shape}."
         )
     n_classes = p.shape[1]
     logs = np.log(p, out=np.zeros_like(p), where=p > 0)

@@ -22,9 +22,8 @@ def wilson(
     ----------
     mass : (n, n_classes)
     confidence_level : of each interval, or of ``n_intervals`` together (union bound)
-    rounded : round mass and evidence down to whole votes first, as the paper does; such an interval need not
-    contain
-        the soft label itself, and its ends stay where they are
+    rounded : round mass and evidence down to whole votes first, as the paper does; such an interval need
+        not contain the soft label itself, and its ends stay where they are
     snapped : move ends near 0 and 1 onto them, see :func:`snap_ends`; False gives the textbook's ends
 
     Returns

@@ -198,8 +198,7 @@ def _choose(
     if wrong:
         raise InputError(
             f"{table.source}: embeddings must be numbers, but {shown(wrong)} "
-            f"{'is' if len(wrong) < 2 else 'are'} "
-            f"not; {NAME_THEM}, and the ids by --id-column."
+            f"{'is' if len(wrong) < 2 else 'are'} not; {NAME_THEM}, and the ids by --id-column."
         )
     if not vectors:
         raise InputError(

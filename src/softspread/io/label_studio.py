@@ -45,7 +45,7 @@ def read_export(path: Path, content: Any, how: VoteReading) -> VoteFile:
     ----------
     content : what the file holds, a list of tasks
     how : ``item_column`` names the field of the data that identifies the item, ``label_column`` the choices
-    to read
+        to read
     """
     tasks = content if isinstance(content, list) else [content]
     left_out: Counter[str] = Counter()
@@ -55,8 +55,7 @@ def read_export(path: Path, content: Any, how: VoteReading) -> VoteFile:
         if not isinstance(given, list):
             raise InputError(
                 f"{path}, task {number} (counted from 0) has no list of annotations; export the project as "
-                "JSON, "
-                "not as JSON-MIN."
+                "JSON, not as JSON-MIN."
             )
         item = _item_of(path, number, task, how.item_column)
         for annotation in given:
@@ -120,8 +119,7 @@ def _votes_of(
     if len(names) > 1:
         raise InputError(
             f"{path}, task {task.get('id')}: several sets of choices "
-            f"({', '.join(sorted(map(repr, names)))}); "
-            "name one by --label-column."
+            f"({', '.join(sorted(map(repr, names)))}); name one by --label-column."
         )
     value = results[0].get("value") if results else None
     choices = list(dict.fromkeys(value.get("choices") or [])) if isinstance(value, dict) else []
@@ -133,8 +131,7 @@ def _votes_of(
             raise InputError(
                 f"{path}, task {task.get('id')}: an annotation chooses {len(choices)} classes "
                 f"({', '.join(map(repr, choices[:5]))}). Use --multi-choice split to count each as a part of "
-                "a vote, "
-                "or --multi-choice skip to leave such annotations out."
+                "a vote, or --multi-choice skip to leave such annotations out."
             )
         if how.multi_choice == "skip":
             left_out["annotations with several choices"] += 1

@@ -89,8 +89,7 @@ def match_votes(
     if item_ids is None and not are_positions(file.items).any():
         raise InputError(
             f"{file.path} names items like {shown(file.items[:2])}, but the embeddings have no ids. Give "
-            "them by "
-            "--ids, one per row of the embeddings."
+            "them by --ids, one per row of the embeddings."
         )
     labels, class_array = _labels_and_classes(file, classes)
     columns = validation.lookup(class_array).get_indexer(validation.lookup(labels))

@@ -65,16 +65,14 @@ class Table:
         missing = np.flatnonzero(is_missing(values))
         if len(missing):
             raise InputError(
-                f"{self.source}, {self.where(int(missing[0]))}: no value in {name!r}; {len(missing):,} "
-                "rows lack "
-                "one. Remove these rows."
+                f"{self.source}, {self.where(int(missing[0]))}: no value in {name!r}; {len(missing):,} rows "
+                "lack one. Remove these rows."
             )
         nested = next((row for row, value in enumerate(values) if isinstance(value, list | dict)), None)
         if nested is not None:
             raise InputError(
-                f"{self.source}, {self.where(nested)}: {name!r} holds {str(values[nested])[:60]}; one "
-                "plain value "
-                "per row is needed, write one row for each."
+                f"{self.source}, {self.where(nested)}: {name!r} holds {str(values[nested])[:60]}; one plain "
+                "value per row is needed, write one row for each."
             )
         return values
 

@@ -86,8 +86,7 @@ def _from_table(source: Path, table: Table, how: VoteReading) -> VoteFile:
     if item is None:
         raise InputError(
             f"{source} has no column 'item' or 'task'; it has {table.listed()}. Name the column with the "
-            "items by "
-            "--item-column."
+            "items by --item-column."
         )
     if shape != "long":
         return (_from_wide if shape == "wide" else _from_counts)(source, table, item)

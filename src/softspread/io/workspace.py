@@ -132,8 +132,7 @@ def open_workspace(folder: str | Path) -> Iterator[Workspace]:
     if place.is_dir() and not settings.exists() and any(place.iterdir()) and not (place / CACHE).is_dir():
         raise InputError(
             f"{place} is not a workspace: it holds other files and no {SETTINGS}. Name a new folder, or "
-            "create "
-            f"an empty {SETTINGS} in it to make it one."
+            f"create an empty {SETTINGS} in it to make it one."
         )
     try:
         (place / CACHE).mkdir(parents=True, exist_ok=True)
@@ -146,8 +145,7 @@ def open_workspace(folder: str | Path) -> Iterator[Workspace]:
             holder = lock.read().strip()
             raise StoreError(
                 f"the workspace {place} is in use{f' by process {holder}' if holder else ''}; wait for it to "
-                "end, or "
-                "take another folder."
+                "end, or take another folder."
             )
         lock.seek(0)
         lock.truncate()

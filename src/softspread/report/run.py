@@ -277,10 +277,9 @@ def _item_cards(content: RunContent, rows: IntArray, text: str, values: FloatArr
         )
         name = labels.ids[row : row + 1].tolist()[0]
         parts.append(
-            f"<div class='item'>{image}<strong>{escape(name)}</strong>"
-            f"<span class='more'>{escape(text.format(values[row]))}<br>evidence "
-            f"{labels.evidence[row]:.2g}, own votes {own:g}</span>"
-            f"<ol class='shares'>{shares}</ol></div>"
+            f"<div class='item'>{image}<strong>{escape(name)}</strong><span "
+            f"class='more'>{escape(text.format(values[row]))}<br>evidence {labels.evidence[row]:.2g}, own "
+            f"votes {own:g}</span><ol class='shares'>{shares}</ol></div>"
         )
     return f"<div class='items'>{''.join(parts)}</div>"
 

@@ -99,11 +99,11 @@ def run_plans(
     ----------
     out : folder for all results; every plan gets a folder of its own in it
     data : folder with local copies of datasets; datasets that are not there are left out, and ``progress``
-    says so
+        says so
     processes : to share the work; None computes here
     seed : of all draws
     advance : called with the number of trials that are done, counting a trial once for each plan that asks
-    for it
+        for it
     finished : called with a plan and its table as soon as its last trial is there
     """
     progress = Progress() if progress is None else progress

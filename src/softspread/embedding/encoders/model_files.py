@@ -81,12 +81,9 @@ def how_to_get(repository: str) -> str:
     """Which model to fetch, how, and where to put it."""
     return (
         f"The model {repository!r} is not on this machine. With a network: add --download (download=True), "
-        "or run "
-        f"'hf download {repository}' (older: 'huggingface-cli download {repository}'). Without: do that "
-        "elsewhere with "
-        "'--local-dir FOLDER', copy FOLDER here and give it as the encoder; or copy the cache and set "
-        "HF_HOME to it. "
-        "Encoder 'pixels' needs no model."
+        f"or run 'hf download {repository}' (older: 'huggingface-cli download {repository}'). Without: do "
+        "that elsewhere with '--local-dir FOLDER', copy FOLDER here and give it as the encoder; or copy the "
+        "cache and set HF_HOME to it. Encoder 'pixels' needs no model."
     )
 
 

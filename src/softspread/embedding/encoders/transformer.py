@@ -270,8 +270,7 @@ def _load_model(folder: Path, name: str) -> Any:
     if missing:
         raise InputError(
             f"the weights in {folder} lack {len(missing)} parts of the model, such as "
-            f"{sorted(missing)[0]!r}; "
-            "its features would be noise. Fetch the model again."
+            f"{sorted(missing)[0]!r}; its features would be noise. Fetch the model again."
         )
     return model
 

@@ -9,8 +9,10 @@ Gaussian = tuple[float, float]  # centre and width
 
 @dataclass(frozen=True, slots=True)
 class CalibrationModel:
-    """Constants of the model; centres and widths of the priors were chosen once on the datasets of
-    experiments/intervals.py, then frozen.
+    """Constants of the model.
+
+    Centres and widths of the priors were chosen once, on the datasets of
+    experiments/interval_coverage.py, then frozen.
     """
 
     # ----- prior mean

@@ -3,7 +3,7 @@
 import { $, ask, config, make, newKey, percent, showLine } from "./shared.js";
 import { Outbox } from "./outbox.js";
 
-const AHEAD = 8; // items at hand, pictures loaded
+const AHEAD = 8; // items fetched ahead, with their pictures
 const MOST_SENT = 50; // operations in one request
 const FIRST_PAUSE = 1000, LONGEST_PAUSE = 15000; // milliseconds between attempts without a connection
 const REMEMBERED = 50; // steps that undo can go back
