@@ -36,6 +36,21 @@ def test_changed_options_are_not_reused(folder):
         assert ("graph" in document["reused"]) == same_graph
 
 
+def test_a_changed_list_of_classes_is_another_fit(folder):
+    """Its content counts, not its name; so does the seed where neighbours are chosen."""
+    names = folder / "classes.txt"
+    options = ("spread", *FILES, "-o", "s.parquet", "-w", "ws", "--json", "--classes", names, "--alpha", 0.5)
+    for classes, reuses in (("cat\ndog", False), ("cat\ndog", True), ("dog\ncat\nemu", False)):
+        names.write_text(classes)
+        document = json.loads(run(*options).stdout)
+        assert document["classes"] == classes.split()
+        assert ("fit" in document["reused"]) == reuses
+    options = (*options, "--n-neighbors", "auto")
+    for seed, reuses in ((0, False), (0, True), (1, False)):
+        document = json.loads(run(*options, "--seed", seed).stdout)
+        assert ("fit" in document["reused"]) == reuses
+
+
 def test_a_prior_fills_in_where_votes_do_not_reach(folder):
     """A file of predictions by name, in any order of items, counts as so many votes."""
     assert run("spread", *FILES, "-o", "s.parquet", "-q", "--alpha", 0.5).exit_code == 0

@@ -6,9 +6,11 @@ import sys
 import pytest
 
 from command_line import run
+from softspread.cli.commands.serve import VotingOptions
 from softspread.cli.options import CHOICES, FitOptions, GraphOptions, ItemOptions, VoteOptions, fill_in
 from softspread.errors import InputError
 from softspread.estimators.auto import ANNOTATOR_MODELS
+from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.intervals.registry import INTERVALS
 from softspread.io.formats import MULTI_CHOICE, OUTPUT_FORMATS, VOTE_FORMATS
 from softspread.queries.registry import STRATEGIES
@@ -101,6 +103,14 @@ def test_options_become_parameters_of_the_estimator():
     assert FitOptions(prior="votes", prior_strength="2").parameters()["prior_strength"] == 2.0
     with pytest.raises(InputError, match="--bandwidth must be a number, got 'wide'"):
         GraphOptions(bandwidth="wide").parameters()
+
+
+def test_defaults_are_those_of_the_estimator():
+    """One default for one question."""
+    parameters = GraphOptions().parameters() | FitOptions().parameters()
+    assert parameters == {name: getattr(ProbabilisticLabelSpreading(), name) for name in parameters}
+    assert VotingOptions().alpha == ProbabilisticLabelSpreading().alpha
+    assert VotingOptions().n_neighbors == ProbabilisticLabelSpreading().n_neighbors
 
 
 def test_files_are_checked_by_their_options(tmp_path):

@@ -7,26 +7,30 @@ Commands import everything heavy when they run, so that ``--help`` answers at on
 
 import atexit
 import gc
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from softspread.cli.commands.bench import bench
-from softspread.cli.commands.demo import demo
-from softspread.cli.commands.embed import embed
-from softspread.cli.commands.explain import explain
-from softspread.cli.commands.export import export
-from softspread.cli.commands.graph import graph
-from softspread.cli.commands.plan import plan
-from softspread.cli.commands.quality import quality
-from softspread.cli.commands.query import query
-from softspread.cli.commands.reproduce import reproduce
-from softspread.cli.commands.serve import serve
-from softspread.cli.commands.spread import spread
-from softspread.cli.commands.tune import tune
 from softspread.cli.runner import CommandWithChoices
 from softspread.cli.startup import import_when_used
 
+# In the order of the help; each is a function in the module of its name.
+COMMANDS = [
+    "demo",
+    "embed",
+    "graph",
+    "spread",
+    "tune",
+    "query",
+    "quality",
+    "explain",
+    "export",
+    "serve",
+    "plan",
+    "reproduce",
+    "bench",
+]
 MANY_OBJECTS = 100_000  # before Python looks for cycles: libraries create about as many, and all of them stay
 
 app = typer.Typer(
@@ -59,22 +63,9 @@ def softspread(
     """
 
 
-for _function in (
-    demo,
-    embed,
-    graph,
-    spread,
-    tune,
-    query,
-    quality,
-    explain,
-    export,
-    serve,
-    plan,
-    reproduce,
-    bench,
-):
-    app.command(cls=CommandWithChoices)(_function)
+for _name in COMMANDS:
+    _module = import_module(f"softspread.cli.commands.{_name}")
+    app.command(cls=CommandWithChoices)(getattr(_module, _name))
 
 
 def main() -> None:

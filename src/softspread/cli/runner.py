@@ -295,22 +295,20 @@ def _from_workspace(
     """Values of the workspace's settings for options of this command that were not typed."""
     everything: Any = context.find_root().command
     known = {name: {entry.name for entry in one.params} for name, one in everything.commands.items()}
-    file = workspace.folder / "softspread.toml"
-    found: dict[str, Any] = {}
+    known[""] = set().union(*known.values())  # settings outside of any table are for all commands
+    file, found = workspace.folder / "softspread.toml", dict[str, Any]()
     for table, settings in workspace.tables():
-        if table not in ("", *known):
+        if table not in known:
             raise InputError(f"{file}: no command is called {table!r}; see 'softspread --help'.")
         for written, value in settings.items():
             name = {"json": "as_json"}.get(written, written.replace("-", "_"))
-            allowed = known[table] if table else set().union(*known.values())
-            if name not in allowed:
+            if name not in known[table]:
                 whose = f"the command {table!r} has no" if table else "no command has an"
                 hint = f"'softspread {table or context.info_name} --help'"
                 raise InputError(f"{file}: {whose} option {written!r}; see {hint}.")
-            if name not in kinds or (table != context.info_name and (table or name in own)):
-                continue
-            source = context.get_parameter_source(name)
-            if source is not None and source.name in ("DEFAULT", "DEFAULT_MAP"):
+            ours = table == context.info_name or (not table and name in kinds and name not in own)
+            source: Any = context.get_parameter_source(name)
+            if ours and source is not None and source.name in ("DEFAULT", "DEFAULT_MAP"):
                 try:
                     found[name] = _typed(workspace.folder, value, kinds[name])
                 except ValueError as error:

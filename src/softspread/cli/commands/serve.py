@@ -2,12 +2,14 @@
 
 import logging
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from softspread._common.extras import needs_extra
 from softspread.cli.options import ItemOptions, VoteOptions, auto_or_number, option
 from softspread.cli.runner import Run, command
-from softspread.errors import InputError, MissingExtraError
+from softspread.errors import InputError
 
 if TYPE_CHECKING:
     from softspread.web.project.service import Service
@@ -73,7 +75,9 @@ def serve(
 
     Example: softspread serve --items photos/ --embeddings X.npy --classes cat,dog
     """
-    _check_extra()
+    with needs_extra("web", "the voting page needs further libraries"):
+        for name in LIBRARIES:
+            import_module(name)
     level = logging.DEBUG if run.common.debug else logging.WARNING
     logging.basicConfig(level=level, format="%(levelname)s %(message)s")
     logging.getLogger("softspread.web").setLevel(min(level, logging.INFO))  # such as a new alpha
@@ -173,11 +177,3 @@ def _in_words(document: dict[str, Any]) -> str:
         lines.append(f"First admin, valid for a day and once: {document['admin']}")
     lines += [f"Vote:      {document['vote']}", f"Dashboard: {document['dashboard']}"]
     return "\n".join([*lines, "Stop with Ctrl-C; nothing is lost."])
-
-
-def _check_extra() -> None:
-    from importlib.util import find_spec
-
-    missing = [name for name in LIBRARIES if find_spec(name) is None]
-    if missing:
-        raise MissingExtraError(f"the voting page needs {missing[0]}: pip install 'softspread[web]'")
