@@ -111,4 +111,5 @@ def test_choosing_state_keeps_the_solver_and_all_settings(graph):
     state.solve()
     other = choosing_state(state).diffusion
     assert other.solver.name == "direct"
-    assert (other.scaling, other.tol, other.n_jobs, other.alpha) == ("source", 1e-8, 1, RULE.smallest_alpha)
+    assert (other.scaling, other.tol, other.alpha) == ("source", 1e-8, RULE.smallest_alpha)
+    assert other.workers is diffusion.workers  # and with its threads
