@@ -84,7 +84,7 @@ def make_items(n: int, seed: int) -> "tuple[NDArray[np.float32], NDArray[np.int6
     x = c_k + 0.5 Z A0 + 0.3 sin(2 Z) A1 + 0.2 cos(3 Z) A2 + 0.05 N(0, I_20),   Z ~ N(0, I_4),   c_k ~ 1.2
     N(0, I_20)
 
-    The entries of A0, A1, A2 (4, 20) are standard normal, drawn anew for each class. Classes touch and partly
+    The entries of A0, A1, A2 (4, 20) are standard normal, drawn for each class. Classes touch and partly
     overlap.
 
     Returns

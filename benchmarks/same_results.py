@@ -387,7 +387,7 @@ def fit_case(make: Callable[[], Crowd], with_prior: bool = False, **changes: Any
 
 
 def annotator_cases() -> Iterator[Case]:
-    """Annotators told apart in every way, with alpha given and chosen."""
+    """Every annotator model, with alpha given and chosen."""
     chosen = {"with_prior": True, "alpha": "auto", "prior_strength": "auto"}
     for model in ("auto", "consistency", "confusion"):
         fit = partial(fit_case, blobs, annotator_model=model)
@@ -581,7 +581,7 @@ def retracted_votes() -> Things:
 
 
 def live_votes(make: Callable[[], Crowd], alpha: float) -> Things:
-    """Votes one by one and many at once, each step told apart, then taken back and refined."""
+    """Votes one by one and many at once, each step kept by itself, then taken back and refined."""
     crowd = make()
     est = fitted(crowd, alpha=alpha)
     rows, columns = draw_votes(crowd.truth, 46, 22)

@@ -4,7 +4,7 @@ from softspread.web.http.token_bucket import TokenBucket
 
 
 def test_a_rate_limit_fills_up_again():
-    """So many at once, then by the second."""
+    """A burst up to the capacity, then a steady rate per second."""
     now = [0.0]
     limit = TokenBucket(1.0, 3.0, clock=lambda: now[0])
     assert [limit.allows("a") for _ in range(4)] == [True, True, True, False]
