@@ -1,12 +1,20 @@
-"""Annotator models side by side: majority, Dawid-Skene, spreading, consistency, confusion.
+"""Annotator models side by side, flags and intervals of simulated annotators, and crowds that fail.
 
-    python experiments/annotators.py --data FOLDER [--only labelme|cifar10h|flags|failures] [--crowd NAME]
-    [--draws 3]
+    python experiments/annotators.py --data FOLDER [--only PART] [--crowd NAME] [--draws 3]
 
-``FOLDER`` holds ``labelme`` and ``cifar10h``. labelme: error and Brier score against the gold labels.
-cifar10h: 40 simulated annotators, one vote an item, root mean squared error to the soft labels of about 50
-real people. Dawid-Skene is crowd-kit's (``pip install crowd-kit``, which brings no torch); where that is not
-installed its column stays empty.
+``FOLDER`` holds ``labelme``, ``cifar10h``, ``davidson`` and ``mdagreement``. Parts:
+
+labelme      error and Brier score against the gold labels, all votes and one vote per item
+cifar10h     40 simulated annotators, one vote per item, RMSE to the soft labels of about 50 real people
+overlap      the same with three votes per item
+flags        a spammer and an honest annotator planted among labelme's
+two-classes  simulated two-class crowds: who is flagged, and how often the interval of r holds the true one
+random       crowds whose votes do not depend on the items
+failures     collusion and shared confusions
+mdagreement  for judging only: trained on one vote per item, or on four, judged by the votes held out
+
+Dawid-Skene, GLAD and MACE are crowd-kit's (``pip install crowd-kit``, which brings no torch); where that is
+not installed their columns stay empty.
 """
 
 import argparse
@@ -18,9 +26,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.datasets import make_moons
 
-from softspread import knn_graph
+from softspread import SoftLabeler, Votes, knn_graph
 from softspread._common.types import FloatArray, IntArray
+from softspread.annotators.consistency import ConsistencyModel
 from softspread.annotators.fit import KAPPAS, fit_annotators
 from softspread.annotators.report import AnnotatorFit
 from softspread.annotators.weighting import Weighting
@@ -33,7 +43,8 @@ from softspread.votes.ballots import Ballots
 from softspread.votes.table import VoteTable
 
 ALPHAS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
-METHODS = ("majority", "dawid-skene", "plain", "consistency", "confusion")
+AGGREGATORS = {"dawid-skene": "DawidSkene", "glad": "GLAD", "mace": "MACE"}  # in crowd-kit
+METHODS = ("majority", *AGGREGATORS, "plain", "consistency", "confusion", "SoftLabeler")
 N_ANNOTATORS = 40
 # how many of the 40 are honest, noisy (40 % at random), uniform spammers, one-class spammers, confusers
 CROWDS = {
@@ -50,23 +61,29 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
-    parser.add_argument("--only", choices=("labelme", "cifar10h", "flags", "failures"))
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--crowd", choices=CROWDS, help="of cifar10h; all of them by default")
     parser.add_argument("--features", default="features_efflite2_umap20", help="of cifar10h")
+    parts = ("labelme", "cifar10h", "overlap", "flags", "two-classes", "random", "failures", "mdagreement")
+    parser.add_argument("--only", choices=parts)
     given = parser.parse_args()
-    wanted = (given.only,) if given.only else ("labelme", "cifar10h", "flags", "failures")
+    wanted = (given.only,) if given.only else parts
     if find_spec("crowdkit") is None:
-        print("Dawid-Skene is skipped: crowd-kit is not installed (pip install crowd-kit).")
+        print("Dawid-Skene, GLAD and MACE are skipped: crowd-kit is not installed (pip install crowd-kit).")
     chosen = {name: kinds for name, kinds in CROWDS.items() if given.crowd in (None, name)}
-    if "labelme" in wanted:
-        show_labelme(given.data / "labelme", given.draws)
-    if "cifar10h" in wanted:
-        show_simulated(given.data / "cifar10h", given.features, given.draws, chosen)
-    if "flags" in wanted:
-        show_flags(given.data / "labelme", given.draws)
-    if "failures" in wanted:
-        show_failures(given.data / "labelme", given.draws)
+    labelme, draws = given.data / "labelme", given.draws
+    show_part = {
+        "labelme": lambda: show_labelme(labelme, draws),
+        "cifar10h": lambda: show_simulated(given.data / "cifar10h", given.features, draws, chosen, 1),
+        "overlap": lambda: show_simulated(given.data / "cifar10h", given.features, draws, chosen, 3),
+        "flags": lambda: show_flags(labelme, draws),
+        "two-classes": lambda: show_two_classes(given.data, draws),
+        "random": lambda: show_random(given.data, draws),
+        "failures": lambda: show_failures(labelme, draws),
+        "mdagreement": lambda: show_mdagreement(given.data / "mdagreement", draws),
+    }
+    for part in wanted:
+        show_part[part]()
 
 
 # ---------------------------------------------------------------------------------------------------- methods
@@ -89,18 +106,25 @@ def majority(votes: VoteTable, n: int, n_classes: int) -> FloatArray:
     return soft_labels(votes.counts(n, n_classes), np.full((1, n_classes), 1 / n_classes), 1e-4)
 
 
-def dawid_skene(votes: VoteTable, n: int, n_classes: int) -> FloatArray | None:
-    """Crowd-kit's, None where it is not installed; items without votes get the class shares."""
+def aggregated(name: str, votes: VoteTable, n: int, n_classes: int) -> FloatArray | None:
+    """Crowd-kit's answer, None where it is not installed; items without votes get the class shares."""
     if find_spec("crowdkit") is None:
         return None
-    from crowdkit.aggregation import DawidSkene
+    from crowdkit import aggregation
 
+    options = {"random_state": 0} if name == "mace" else {"n_iter": 100}
     table = pd.DataFrame({"task": votes.rows, "worker": votes.annotators, "label": votes.columns})
-    found = DawidSkene(n_iter=100).fit_predict_proba(table)
+    found = getattr(aggregation, AGGREGATORS[name])(**options).fit_predict_proba(table)
     shares = np.bincount(votes.columns, minlength=n_classes) / len(votes)
     out = np.tile(shares, (n, 1))
     out[found.index] = found.reindex(columns=range(n_classes), fill_value=0.0).to_numpy()
     return out
+
+
+def labelled(graph: Graph, votes: VoteTable, n_classes: int) -> FloatArray:
+    """The recommended estimator as it comes."""
+    given = Votes.from_pairs(votes.rows, votes.columns, votes.annotators, classes=range(n_classes))
+    return np.asarray(SoftLabeler().fit(graph, given).predict_proba())
 
 
 def fit(
@@ -132,15 +156,20 @@ def all_methods(
         f"{time.perf_counter() - start:.1f} s",
         flush=True,
     )
-    answers: list[FloatArray | None] = [majority(votes, n, n_classes), dawid_skene(votes, n, n_classes)]
+    answers: list[FloatArray | None] = [majority(votes, n, n_classes)]
+    answers += [aggregated(name, votes, n, n_classes) for name in AGGREGATORS]
     for found in (plain, rated, soft):
         counted = Weighting(found, votes).apply(votes)
         answers.append(spread(at, counted, n_classes, found.alpha, found.kappa))
+    answers.append(labelled(at(ALPHAS[0]).graph, votes, n_classes))
     return [[] if p is None else score(p) for p in answers]
 
 
 def show(title: str, draws: list[list[list[float]]]) -> None:
-    """One line: mean over draws."""
+    """One line: mean over draws; single draws before it."""
+    for number, draw in enumerate(draws if len(draws) > 1 else []):
+        cells = [" / ".join(f"{value:.4f}" for value in scores) or "-" for scores in draw]
+        print(f"    draw {number}: " + " | ".join(cells))
     means = [np.mean(scores, axis=0) for scores in zip(*draws, strict=True)]
     cells = [
         " / ".join(f"{value:.4f}" for value in np.atleast_1d(mean)) if np.size(mean) else "-"
@@ -175,7 +204,7 @@ def gold_score(gold: IntArray, n_classes: int) -> Score:
 
 
 def show_labelme(folder: Path, n_draws: int) -> None:
-    """All votes, and one vote an item."""
+    """All votes, and one vote per item."""
     graph, votes, gold = load_labelme(folder)
     at, score = diffusions(graph), gold_score(gold, 8)
     print("| error / Brier | " + " | ".join(METHODS) + " |")
@@ -185,12 +214,12 @@ def show_labelme(folder: Path, n_draws: int) -> None:
         order = np.random.default_rng(seed).permutation(len(votes))
         first = order[np.unique(votes.rows[order], return_index=True)[1]]
         draws.append(all_methods(at, subset(votes, first), 8, score))
-    show(f"labelme, 1 vote an item, {n_draws} draws", draws)
+    show(f"labelme, 1 vote per item, {n_draws} draws", draws)
 
 
 # ------------------------------------------------------------------------------------------ simulated crowds
 def simulate(soft: FloatArray, crowd: tuple[int, int, int, int, int], rng: np.random.Generator) -> VoteTable:
-    """One vote an item; who votes on what is drawn at random."""
+    """One vote per item; who votes on what is drawn at random."""
     n, n_classes = soft.shape
     who = rng.permutation(np.arange(n) % N_ANNOTATORS)
     honest = (rng.random((n, 1)) > np.cumsum(soft, axis=1)).sum(axis=1).clip(0, n_classes - 1)
@@ -204,8 +233,19 @@ def simulate(soft: FloatArray, crowd: tuple[int, int, int, int, int], rng: np.ra
     return VoteTable(np.arange(n), columns, np.ones(n), who.astype(object))
 
 
+def joined(tables: list[VoteTable]) -> VoteTable:
+    """All votes of several tables."""
+    parts = (np.concatenate([getattr(table, name) for table in tables]) for name in ("rows", "columns"))
+    names = np.concatenate([table.annotators for table in tables])
+    return VoteTable(*parts, np.ones(len(names)), names)
+
+
 def show_simulated(
-    folder: Path, features: str, n_draws: int, crowds: dict[str, tuple[int, int, int, int, int]]
+    folder: Path,
+    features: str,
+    n_draws: int,
+    crowds: dict[str, tuple[int, int, int, int, int]],
+    votes_per_item: int,
 ) -> None:
     """Root mean squared error to the real soft labels."""
     counts = np.load(folder / "counts.npy").astype(np.float64)
@@ -215,12 +255,13 @@ def show_simulated(
     for name, crowd in crowds.items():
         draws = []
         for seed in range(n_draws):
-            votes = simulate(soft, crowd, np.random.default_rng(seed))
+            rng = np.random.default_rng(seed)
+            votes = joined([simulate(soft, crowd, rng) for _ in range(votes_per_item)])
             draws.append(all_methods(at, votes, 10, lambda p: [float(np.sqrt(((p - soft) ** 2).mean()))]))
-        show(f"cifar10h, {name}, {n_draws} draws", draws)
+        show(f"cifar10h, {name}, {votes_per_item} votes per item, {n_draws} draws", draws)
 
 
-# ---------------------------------------------------------------------------------------- flags and failures
+# ---------------------------------------------------------------------------------------- planted annotators
 def planted(votes: VoteTable, n: int, columns: IntArray, rows: IntArray, name: str) -> VoteTable:
     """The votes and those of one more annotator."""
     names = np.append(votes.annotators, np.full(len(rows), name, dtype=object))
@@ -256,6 +297,140 @@ def _flags(at: Callable[[float], Diffusion], votes: VoteTable) -> tuple[np.ndarr
     return report.annotator, report.flag == "does not follow"
 
 
+# ---------------------------------------------------------------------------------- two classes, random votes
+SPAMMERS = ("uniform", "one class", "by shares")
+
+
+def two_class_scenes(data: Path) -> dict[str, tuple[Graph, FloatArray]]:
+    """Graphs and true probabilities: two made of real votes, two made up."""
+    rng = np.random.default_rng(5)
+    tweets, images = (np.load(data / name / "counts.npy").astype(float) for name in ("davidson", "cifar10h"))
+    some = rng.choice(len(tweets), 3000, replace=False)
+    others = rng.choice(len(images), 3000, replace=False)
+    X, moon = make_moons(1000, noise=0.2, random_state=0)
+    in_cloud = rng.random(800) < 0.3
+    cloud = rng.normal(size=(800, 3)) + 2 * in_cloud[:, None]
+    probability = 1 / (1 + np.exp(6 - 2 * cloud.sum(axis=1) + np.log(7 / 3)))
+    animal = images[others][:, [3, 4, 5, 7]].sum(axis=1) / images[others].sum(axis=1)
+    neither = tweets[some, 2] / tweets[some].sum(axis=1)
+    tweet_space = np.load(data / "davidson" / "features_minilm_umap20.npy")[some]
+    image_space = np.load(data / "cifar10h" / "features_efflite2_umap20.npy")[others]
+    return {
+        "davidson, offensive or not": (knn_graph(tweet_space), np.stack([1 - neither, neither], axis=1)),
+        "cifar10h, four animals or not": (knn_graph(image_space), np.stack([animal, 1 - animal], axis=1)),
+        "two moons, 5 % errors": (knn_graph(X), np.where(moon[:, None] == [0, 1], 0.95, 0.05)),
+        "two clouds": (knn_graph(cloud), np.stack([1 - probability, probability], axis=1)),
+    }
+
+
+def people(p: FloatArray, n_honest: int, rng: np.random.Generator) -> tuple[VoteTable, dict[str, float]]:
+    """Honest people with r from .6 to 1 and 15 to 300 votes, and a spammer of each kind with 80; true r."""
+    n, shares = len(p), p.mean(axis=0)
+    tables, true_r = [], {}
+    for number in range(n_honest + len(SPAMMERS)):
+        size = int(np.clip(80 * np.exp(0.7 * rng.normal()), 15, 300)) if number < n_honest else 80
+        r = rng.uniform(0.6, 1.0) if number < n_honest else 0.0
+        rows = rng.choice(n, size, replace=False)
+        name = f"honest {number}" if number < n_honest else SPAMMERS[number - n_honest]
+        second = r * p[rows, 1] + (1 - r) * shares[1]
+        if name == "uniform":
+            second[:] = 0.5
+        elif name == "one class":
+            second[:] = rng.random() < shares[1]
+        columns = (rng.random(size) < second).astype(np.int64)
+        tables.append(VoteTable(rows, columns, np.ones(size), np.full(size, name, dtype=object)))
+        true_r[name] = r
+    return joined(tables), true_r
+
+
+def show_two_classes(data: Path, n_draws: int) -> None:
+    """Flags, and how often the interval of r holds the true one."""
+    print("| crowd | flagged + to check: " + ", ".join(SPAMMERS) + " | honest flagged, to check, largest P |")
+    print("  | coverage, worst draw | mean width |")
+    step = ConsistencyModel().grid[1] / 2  # r is known to half a step of the grid
+    for title, (graph, p) in two_class_scenes(data).items():
+        at = diffusions(graph)
+        for n_honest in (6, 12, 40):
+            reports, held = [], []
+            for seed in range(100, 100 + n_draws):  # 0 to 19 chose the probability that flags
+                votes, true_r = people(p, n_honest, np.random.default_rng(seed))
+                table = fit(at, votes, 2).report.to_frame()
+                r = table["annotator"].map(true_r)
+                table["held"] = (table["lower"] - step <= r) & (r <= table["upper"] + step)
+                reports.append(table)
+                held.append(table.loc[~table["annotator"].isin(SPAMMERS), "held"].mean())
+            table = pd.concat(reports)
+            honest = table[~table["annotator"].isin(SPAMMERS)]
+            flags = {name: table.loc[table["annotator"] == name, "flag"].tolist() for name in SPAMMERS}
+            caught = [f"{x.count('does not follow')}+{x.count('check')}" for x in flags.values()]
+            print(
+                f"| {title}, {n_honest} honest, {n_draws} draws | {', '.join(caught)} | "
+                f"{(honest['flag'] == 'does not follow').sum()}, {(honest['flag'] == 'check').sum()} of "
+                f"{len(honest)}, {honest['p_not_following'].max():.2f} | {np.mean(held):.2f}, "
+                f"{min(held):.2f} | {(honest['upper'] - honest['lower']).mean():.2f} |",
+                flush=True,
+            )
+
+
+def show_random(data: Path, n_draws: int) -> None:
+    """How many of the crowds that never look at the items are called unknown."""
+    print("| random crowds: classes, annotators | unknown, of crowds with 30, 150, 600 votes each |")
+    for title, (graph, p) in two_class_scenes(data).items():
+        at = diffusions(graph)
+        for n_classes, n_annotators in ((2, 4), (3, 4), (3, 20), (8, 4)):
+            unknown = [0, 0, 0]
+            for place, size in enumerate((30, 150, 600)):
+                for seed in range(n_draws):
+                    rng = np.random.default_rng(seed)
+                    rows = np.concatenate(
+                        [rng.choice(len(p), size, replace=False) for _ in range(n_annotators)]
+                    )
+                    habits = rng.dirichlet(np.full(n_classes, 3.0), n_annotators)
+                    habits = habits if seed % 2 else np.tile(habits[0], (n_annotators, 1))
+                    columns = np.concatenate([rng.choice(n_classes, size, p=habit) for habit in habits])
+                    names = np.repeat(np.arange(n_annotators), size).astype(object)
+                    found = fit(at, VoteTable(rows, columns, np.ones(len(rows)), names), n_classes)
+                    unknown[place] += set(found.report.flag) == {"unknown"}
+            print(f"| {title}: {n_classes}, {n_annotators} | {unknown} of {n_draws} each |", flush=True)
+
+
+# -------------------------------------------------------------------------------------- mdagreement: judging
+def show_mdagreement(folder: Path, n_draws: int) -> None:
+    """Each item has five votes by five people: some are seen, the others judge.
+
+    Which of an item's votes are held out is drawn at random, so they are votes of other people than those
+    seen, and no method sees them. All are compared with the same held-out votes.
+    """
+    table = pd.read_csv(folder / "annotations.csv")
+    rows, columns = table["item"].to_numpy(), table["label"].to_numpy(dtype=np.int64)
+    votes = VoteTable(rows, columns, np.ones(len(rows)), table["annotator"].to_numpy(dtype=object))
+    graph = knn_graph(np.load(folder / "features_tfidfsvd50_f16.npy").astype(np.float32))
+    at, n = diffusions(graph), graph.n_items
+    print("| RMSE to the mean held-out vote / Brier score of held-out votes | " + " | ".join(METHODS) + " |")
+    for seen in (4, 1):
+        draws = []
+        for seed in range(n_draws):
+            order = np.random.default_rng(seed).permutation(len(rows))
+            order = order[np.argsort(rows[order], kind="stable")]
+            place = np.arange(len(rows)) - np.searchsorted(rows[order], rows[order])
+            judging = subset(votes, order[place >= seen])
+            draws.append(all_methods(at, subset(votes, order[place < seen]), 2, held_out_score(judging, n)))
+        show(f"mdagreement, {seen} of 5 votes seen, {n_draws} draws", draws)
+
+
+def held_out_score(votes: VoteTable, n: int) -> Score:
+    """Distance from the mean held-out vote, and Brier score of single ones."""
+    counts = votes.counts(n, 2)
+    judged = counts.sum(axis=1) > 0
+    mean = counts[judged] / counts[judged].sum(axis=1, keepdims=True)
+    single = np.eye(2)[votes.columns]
+    return lambda p: [
+        float(np.sqrt(((p[judged] - mean) ** 2).mean())),
+        float(((p[votes.rows] - single) ** 2).sum(axis=1).mean()),
+    ]
+
+
+# --------------------------------------------------------------------------------------------------- failures
 def show_failures(folder: Path, n_draws: int) -> None:
     """Collusion (everyone in the ring names the next class) and a confusion half the crowd shares."""
     graph, votes, gold = load_labelme(folder)

@@ -24,6 +24,7 @@ ORDER = [
     "diffusion",
     "spreading",
     "heldout",
+    "posterior",
     "intervals",
     "tuning",
     "quality",

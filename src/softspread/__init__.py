@@ -1,11 +1,12 @@
 """Soft labels with honest uncertainty for a whole dataset, from few and noisy votes.
 
-    est = ProbabilisticLabelSpreading().fit(X, Votes.from_pairs(items, labels))
+    est = SoftLabeler().fit(X, Votes.from_pairs(items, labels))
     est.soft_labels().to_frame()      # a probability per class, evidence and an interval for every item
     est.explain(item), est.query(10)  # the votes behind one of them; which items to vote on next
 
 Estimators (``fit``, ``update``, ``predict_proba``, ``soft_labels``)
-    ProbabilisticLabelSpreading       votes travel over a graph of neighbours; start here
+    SoftLabeler                       several experts and one posterior per item; start here
+    ProbabilisticLabelSpreading       the paper's method: votes travel over a graph of neighbours
     VoteHistogram                     each item's own votes
     GaussianKernelRegression          votes weighted by distance
     KNeighborsVotes                   votes of the nearest voted items
@@ -48,6 +49,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = _version("softspread")
 
 _NAMES = {
+    "estimators.labeler": ["SoftLabeler"],
     "estimators.spreading": ["ProbabilisticLabelSpreading"],
     "estimators.baselines": ["VoteHistogram", "GaussianKernelRegression", "KNeighborsVotes"],
     "estimators.storage": ["save", "load"],
@@ -117,6 +119,7 @@ if TYPE_CHECKING:
     from softspread.estimators.baselines import GaussianKernelRegression as GaussianKernelRegression
     from softspread.estimators.baselines import KNeighborsVotes as KNeighborsVotes
     from softspread.estimators.baselines import VoteHistogram as VoteHistogram
+    from softspread.estimators.labeler import SoftLabeler as SoftLabeler
     from softspread.estimators.priors import better_of as better_of
     from softspread.estimators.priors import classifier_prior as classifier_prior
     from softspread.estimators.spreading import ProbabilisticLabelSpreading as ProbabilisticLabelSpreading

@@ -20,6 +20,7 @@ from softspread._common.types import AnyArray, FloatArray
 from softspread._common.versions import versions
 from softspread.datasets import digits
 from softspread.estimators.baselines import GaussianKernelRegression, KNeighborsVotes, VoteHistogram
+from softspread.estimators.labeler import SoftLabeler
 from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.graph.builders import knn_graph
 from softspread.graph.graph import Graph
@@ -28,8 +29,11 @@ from softspread.report.layout import LayoutRule, lay_out
 from softspread.simulate import N_TREES, draw_votes
 from softspread.votes.votes import Votes
 
-SPREADING = "Spreading"
-CHOSEN = "alpha from the votes"  # the setting chosen from held-out votes, without the truth
+OURS, PAPER = "SoftLabeler", "Spreading alone"
+FOOTER = (
+    "Spreading alone is the method of arXiv:2602.04574; SoftLabeler builds on it. This file is complete in "
+    "itself and loads nothing."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,6 @@ class DemoPlan:
     """What the demo runs; on the digits, the best setting of each baseline lies inside its range."""
 
     budgets: tuple[float, ...] = (0.01, 0.1, 1.0)  # votes as a share of the items
-    alphas: tuple[float, ...] = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
     n_neighbors: int = 20
     gammas: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0)
     neighbor_counts: tuple[int, ...] = (2, 5, 10, 20, 40)
@@ -47,9 +50,7 @@ class DemoPlan:
     layout: LayoutRule = field(default_factory=LayoutRule)  # of the map
 
     def methods(self) -> list[tuple[str, str, Callable[[], Any]]]:
-        """Method, setting, and how to make its estimator."""
-        pls = ProbabilisticLabelSpreading
-        spreading = [(SPREADING, f"alpha {alpha:g}", partial(pls, alpha=alpha)) for alpha in self.alphas]
+        """Method, setting, and how to make its estimator; the first two choose all by themselves."""
         kernels = [
             ("Gaussian kernel", f"gamma {gamma:g}", partial(GaussianKernelRegression, gamma=gamma))
             for gamma in self.gammas
@@ -58,8 +59,8 @@ class DemoPlan:
             ("Nearest votes", f"k {k}", partial(KNeighborsVotes, n_neighbors=k)) for k in self.neighbor_counts
         ]
         return [
-            *spreading,
-            (SPREADING, CHOSEN, partial(pls, alpha="auto")),
+            (OURS, "", SoftLabeler),
+            (PAPER, "", ProbabilisticLabelSpreading),
             ("Own votes only", "", VoteHistogram),
             *kernels,
             *nearest,
@@ -114,57 +115,47 @@ class Row:
     """One line of the result: a method at all budgets; a baseline has its best setting at each."""
 
     title: str
-    spreads: bool
+    is_baseline: bool
     scores: tuple[Score, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Spreading against the best baseline at one budget."""
+    """What a user gets at one budget, against the best baseline in hindsight and the paper's own method."""
 
-    spreading: Score  # the best alpha of those tried
+    ours: Score
+    paper: Score
     baseline: Score  # the best baseline with its best setting
-    chosen: Score  # spreading with alpha chosen from the votes alone
 
     @property
-    def spreading_wins(self) -> bool:
-        """Whether spreading has the lower mean over the draws."""
-        return self.spreading.mean < self.baseline.mean
+    def better(self) -> bool:
+        """Whether SoftLabeler has a lower mean than the best baseline."""
+        return self.ours.mean < self.baseline.mean
 
     @property
-    def winner(self) -> Score:
-        """The score with the lower mean."""
-        return self.spreading if self.spreading_wins else self.baseline
+    def lowest(self) -> Score:
+        """The lowest mean of all methods."""
+        return _lowest([self.ours, self.paper, self.baseline])
 
     @property
-    def loser(self) -> Score:
-        """The score with the higher mean."""
-        return self.baseline if self.spreading_wins else self.spreading
-
-    @property
-    def margin(self) -> float:
-        """By which share the winner's RMSE is lower."""
-        return 1 - self.winner.mean / self.loser.mean if self.loser.mean > 0 else 0.0
+    def change(self) -> float:
+        """RMSE of SoftLabeler against the best baseline's: -0.1 is a tenth lower."""
+        return self.ours.mean / self.baseline.mean - 1 if self.baseline.mean > 0 else 0.0
 
     @property
     def draws_ahead(self) -> int:
-        """In how many draws the winner's RMSE is the lower one."""
-        return sum(won < lost for won, lost in zip(self.winner.rmse, self.loser.rmse, strict=True))
-
-    @property
-    def chosen_change(self) -> float:
-        """RMSE with the chosen alpha against the best baseline's: -0.1 is a tenth lower."""
-        return self.chosen.mean / self.baseline.mean - 1 if self.baseline.mean > 0 else 0.0
+        """In how many draws SoftLabeler has the lower RMSE."""
+        return sum(ours < theirs for ours, theirs in zip(self.ours.rmse, self.baseline.rmse, strict=True))
 
     def sentence(self) -> str:
         """The verdict in words."""
-        won, lost = self.winner, self.loser
+        ours, theirs = self.ours, self.baseline
+        but = ", which is lower" if self.paper.mean < ours.mean else ""
         return (
-            f"{won.n_votes} votes ({won.budget:.0%} of the items): {won.name} wins, RMSE {won.mean:.4f}, "
-            f"{self.margin:.0%} below {lost.name} at {lost.mean:.4f}; ahead in {self.draws_ahead} of "
-            f"{len(won.rmse)} "
-            f"draws. Spreading with alpha chosen from the votes alone is {abs(self.chosen_change):.0%} "
-            f"{'below' if self.chosen_change < 0 else 'above'} the best baseline."
+            f"{ours.n_votes} votes ({ours.budget:.0%} of the items): {ours.name} has RMSE {ours.mean:.4f}, "
+            f"{abs(self.change):.0%} {'below' if self.better else 'above'} the best baseline, {theirs.name}, "
+            f"at {theirs.mean:.4f}; lower in {self.draws_ahead} of {len(ours.rmse)} draws. Spreading "
+            f"alone, the paper's own method, has {self.paper.mean:.4f}{but}."
         )
 
 
@@ -176,7 +167,7 @@ class DemoResult:
     n_draws: int
     data: DemoData
     rows: tuple[Row, ...]
-    views: tuple[report.View, ...]  # the chosen alpha after the first draw's votes, one per budget
+    views: tuple[report.View, ...]  # what SoftLabeler says after the first draw's votes, one per budget
     plan: DemoPlan
 
     @property
@@ -185,10 +176,8 @@ class DemoResult:
         return tuple(self._verdict(column) for column in range(len(self.plan.budgets)))
 
     def _verdict(self, column: int) -> Verdict:
-        spreading = [row.scores[column] for row in self.rows if row.spreads]
-        baselines = [row.scores[column] for row in self.rows if not row.spreads]
-        chosen = next(score for score in spreading if score.setting == CHOSEN)
-        return Verdict(_lowest(spreading), _lowest(baselines), chosen)
+        ours, paper = self.rows[0].scores[column], self.rows[1].scores[column]
+        return Verdict(ours, paper, _lowest([row.scores[column] for row in self.rows if row.is_baseline]))
 
 
 # -------------------------------------------------------------------------------------------------- computing
@@ -198,7 +187,7 @@ def run_demo(
     advance: Advance = lambda steps: None,
     plan: DemoPlan | None = None,
 ) -> DemoResult:
-    """Score spreading and the baselines on votes drawn from known soft labels.
+    """Score SoftLabeler, the paper's own method and the baselines on votes drawn from known soft labels.
 
     Parameters
     ----------
@@ -217,32 +206,19 @@ def run_demo(
     budgets = [(share, max(1, round(share * n))) for share in plan.budgets]
     found: dict[tuple[str, str, float], list[float]] = {}
     views: list[report.View] = []
-    # One estimator per alpha takes in each draw's votes as they come and gives them back: scales are found
-    # only once.
-    nothing = draw_votes(data.p_true, 0, 0)
-    spreaders = {
-        name: make().fit(data.graph, nothing)
-        for _, name, make in plan.methods()
-        if name.startswith("alpha ") and name != CHOSEN
-    }
     for number, draw_seed in enumerate(draw_seeds):
         votes = draw_votes(data.p_true, budgets[-1][1], np.random.default_rng(draw_seed))
-        for (share, n_votes), n_before in zip(budgets, [0] + [m for _, m in budgets], strict=False):
-            first, new = _part(votes, 0, n_votes), _part(votes, n_before, n_votes)
+        for share, n_votes in budgets:
+            first = _first(votes, n_votes)
             for method, setting, make in plan.methods():
-                if setting in spreaders:
-                    estimator = spreaders[setting].update(new.items, new.labels).refine()
-                else:
-                    estimator = make().fit(data.graph if method == SPREADING else data.embedding, first)
+                estimator = make().fit(data.graph if method in (OURS, PAPER) else data.embedding, first)
                 p = estimator.predict_proba()
                 found.setdefault((method, setting, share), []).append(rmse(data.p_true, p))
-                if number == 0 and setting == CHOSEN:
+                if number == 0 and method == OURS:
                     own = np.bincount(first.items, minlength=n)
-                    name = f"{n_votes} votes ({share:.0%}), alpha {estimator.alpha_:g}"
+                    name = f"{n_votes} votes ({share:.0%})"
                     views.append(report.View(name, p, estimator.evidence_, own))
             advance(1)
-        for spreader in spreaders.values():
-            spreader.undo(votes.items, votes.labels)
     return DemoResult(seed, n_draws, data, _rows(found, budgets, plan), tuple(views), plan)
 
 
@@ -263,8 +239,8 @@ def load_data(rng: np.random.Generator, plan: DemoPlan) -> DemoData:
     )
 
 
-def _part(votes: Votes, start: int, stop: int) -> Votes:
-    chosen = slice(start, stop)
+def _first(votes: Votes, number: int) -> Votes:
+    chosen = slice(number)
     return Votes(votes.items[chosen], votes.labels[chosen], votes.weights[chosen], classes=votes.classes)
 
 
@@ -279,11 +255,12 @@ def _rows(
         ]
 
     methods = [(method, setting) for method, setting, _ in plan.methods()]
-    rows = [Row(f"{m}, {s}", True, tuple(at(m, s))) for m, s in methods if m == SPREADING]
-    for title in dict.fromkeys(m for m, _ in methods if m != SPREADING):
+    rows = []
+    for title in dict.fromkeys(method for method, _ in methods):
         tried = [at(m, s) for m, s in methods if m == title]
         best = tuple(_lowest([scores[column] for scores in tried]) for column in range(len(budgets)))
-        rows.append(Row(title if len(tried) == 1 else f"{title}, best of {len(tried)}", False, best))
+        shown = title if len(tried) == 1 else f"{title}, best of {len(tried)}"
+        rows.append(Row(shown, title not in (OURS, PAPER), best))
     return tuple(rows)
 
 
@@ -317,14 +294,13 @@ def to_json(result: DemoResult) -> dict[str, Any]:
         ],
         "verdicts": [
             {
-                "budget": verdict.winner.budget,
-                "n_votes": verdict.winner.n_votes,
-                "winner": verdict.winner.name,
-                "rival": verdict.loser.name,
-                "spreading_wins": verdict.spreading_wins,
-                "margin": verdict.margin,
+                "budget": verdict.ours.budget,
+                "n_votes": verdict.ours.n_votes,
+                "baseline": verdict.baseline.name,
+                "better": verdict.better,
+                "change": verdict.change,
                 "draws_ahead": verdict.draws_ahead,
-                "chosen_change": verdict.chosen_change,
+                "lowest": verdict.lowest.name,
                 "text": verdict.sentence(),
             }
             for verdict in result.verdicts
@@ -333,7 +309,7 @@ def to_json(result: DemoResult) -> dict[str, Any]:
 
 
 def _parameters(plan: DemoPlan) -> dict[str, Any]:
-    names = ("alphas", "gammas", "neighbor_counts", "budgets")
+    names = ("gammas", "neighbor_counts", "budgets")
     single = {"n_components": digits.DIGITS_DIMENSION, "n_neighbors": plan.n_neighbors}
     return single | {name: list(getattr(plan, name)) for name in names}
 
@@ -354,43 +330,41 @@ def demo_page(result: DemoResult, seconds: float, command: str) -> str:
         report.section(
             "Where the votes went, and how far they reached",
             report.item_map(_map(result)),
-            note="One draw of votes, spread with the alpha that the votes themselves ask for. Items that "
-            "lie together are neighbours in the graph; large numbers stand in the middle of each digit. "
-            "Point at an item to see its soft label and the truth.",
+            note="One draw of votes and what SoftLabeler makes of it. Items that lie together are neighbours "
+            "in the graph; large numbers stand in the middle of each digit. Point at an item to see its soft "
+            "label and the truth.",
         ),
         report.section(
             "Error of the soft labels",
             report.table(_header(result), _table_rows(result)),
             report.bullets([verdict.sentence() for verdict in result.verdicts]),
             note=f"RMSE over all items and classes, mean ± standard deviation over {draws}; lower is better, "
-            "★ marks the lowest. Baselines stand with the setting that turned out best at each budget, "
-            "which nobody knows in advance; so does spreading where it is said to win with one alpha of "
-            "several.",
+            "★ marks the lowest. SoftLabeler and spreading alone, the paper's own method, learn all their "
+            "settings from the votes; baselines stand with the setting that turned out best at each budget, "
+            "which nobody knows in advance.",
         ),
         report.section(
             "Evidence per item",
             report.histograms(
                 {view.name: view.evidence for view in result.views}, "votes' worth of evidence"
             ),
-            note="How many items (height) have received how much (logarithmic), same draw. Few votes must "
-            "travel far to reach every item, many need not, so evidence is comparable within one budget "
-            "only. Little evidence means a soft label to check first.",
+            note="How many items (height) have how much (logarithmic), same draw: how many votes on the item "
+            "itself its soft label is worth. It grows with the votes, and with what repeated votes say about "
+            "how far neighbours can be trusted. Little evidence means a soft label to check first.",
         ),
         report.section("What was run", report.facts(_facts(result, seconds)), report.code(command)),
-        footer="Votes spread as in arXiv:2602.04574. This file is complete in itself and loads nothing.",
+        footer=FOOTER,
     )
 
 
 def _card(verdict: Verdict) -> report.Card:
-    ours, theirs = verdict.spreading, verdict.baseline
-    change = ours.mean / theirs.mean - 1
+    ours, theirs = verdict.ours, verdict.baseline
     return report.Card(
         f"{ours.n_votes} votes, {ours.budget:.0%} of the items",
-        f"{abs(change):.0%} {'lower' if change < 0 else 'higher'} error",
+        f"{abs(verdict.change):.0%} {'lower' if verdict.better else 'higher'} error",
         f"{ours.name} against the best baseline, {theirs.name}: RMSE {ours.mean:.3f} to {theirs.mean:.3f}; "
-        f"{'spreading' if verdict.spreading_wins else 'the baseline'} is ahead in {verdict.draws_ahead} of "
-        f"{len(ours.rmse)} draws.",
-        good=verdict.spreading_wins,
+        f"lower in {verdict.draws_ahead} of {len(ours.rmse)} draws. {PAPER}: {verdict.paper.mean:.3f}.",
+        good=verdict.better,
     )
 
 
@@ -408,11 +382,11 @@ def _header(result: DemoResult) -> list[str]:
 
 
 def _table_rows(result: DemoResult) -> list[list[report.Cell]]:
-    lowest = [verdict.winner for verdict in result.verdicts]
+    lowest = [verdict.lowest for verdict in result.verdicts]
     return [
         [report.Cell(row.title)]
         + [
-            report.Cell(score_text(score), "" if row.spreads else score.setting, score is best)
+            report.Cell(score_text(score), score.setting, score is best)
             for score, best in zip(row.scores, lowest, strict=True)
         ]
         for row in result.rows
@@ -433,9 +407,8 @@ def _facts(result: DemoResult, seconds: float) -> dict[str, Any]:
         "Votes": "item uniform with replacement, class from its true soft label; smaller budgets are the "
         "first votes",
         "Graph": f"{result.plan.n_neighbors} nearest neighbours, in {data.graph.n_components} component(s)",
-        "Spreading": "alpha "
-        + ", ".join(f"{alpha:g}" for alpha in result.plan.alphas)
-        + ", and the one with the best leave-one-vote-out score",
+        OURS: "spreading at several alphas and classifiers, weighed by held-out votes",
+        PAPER: "the paper's own method, at the one alpha that predicts held-out votes best",
         "Gaussian kernel": "gamma " + ", ".join(f"{gamma:g}" for gamma in result.plan.gammas),
         "Nearest votes": "k " + ", ".join(map(str, result.plan.neighbor_counts)),
         "Draws": result.n_draws,

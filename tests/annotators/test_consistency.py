@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 
 from crowds import ALPHA, N_CLASSES, fit_at, make_clusters, make_crowd
+from softspread import knn_graph
 from softspread.annotators.consistency import (
     CONSISTENCY,
     ConsistencyModel,
     consistency_posterior,
+    habits,
     log_likelihood,
-    tempered,
+    sharpened,
 )
+from softspread.annotators.fit import fit_annotators
 from softspread.diffusion.diffusion import Diffusion
 from softspread.heldout.crowd import Crowd
 from softspread.votes.ballots import Ballots
@@ -39,19 +42,35 @@ def test_likelihood_equals_the_product_over_votes(clusters, rng):
 
 
 def test_priors_are_distributions_with_the_means_they_are_named_for():
-    """Each candidate sums to 1 over the grid; the uniform part keeps every r possible."""
-    priors, opinions, means = CONSISTENCY.priors()
-    np.testing.assert_allclose(priors.sum(axis=1), 1.0)
-    assert (priors >= 0.05 / 81 - 1e-15).all()
-    np.testing.assert_allclose(priors @ CONSISTENCY.grid, 0.95 * means + 0.05 / 2, atol=0.05)  # on a grid
-    assert means[opinions.argmax()] == CONSISTENCY.usual_mean
+    """Each candidate sums to 1 over the grid; spammers and the uniform part keep every r possible."""
+    model = ConsistencyModel(spammer_shares=(0.03,))
+    priors = model.priors()
+    np.testing.assert_allclose(priors.shapes.sum(axis=1), 1.0)
+    assert (priors.shapes >= 0.02 / 81 - 1e-15).all()
+    blind = model.grid <= model.spammer_limit
+    assert (priors.shapes[:, blind].sum(axis=1) >= 0.98 * 0.03 + 0.02 * blind.mean()).all()
+    expected = 0.98 * (0.97 * priors.means + 0.03 * 0.05) + 0.02 / 2
+    np.testing.assert_allclose(priors.shapes @ model.grid, expected, atol=0.05)  # on a grid
+    assert np.exp(priors.opinions).sum() == pytest.approx(1)
+    assert priors.means[priors.opinions.argmax()] == model.usual_mean
 
 
 def test_sharpened_rows_still_sum_to_one(rng):
-    """A power makes the likely class likelier; power 1 changes nothing."""
-    p = rng.dirichlet(np.ones(4), size=5)
-    assert tempered(p, 1.0) is p
-    np.testing.assert_allclose(tempered(p, 2.0), p**2 / (p**2).sum(axis=1, keepdims=True))
+    """Powers and distance from the class shares make the likely class likelier; 1 and 1 change nothing."""
+    p, shares = rng.dirichlet(np.ones(4), size=5), np.full(4, 0.25)
+    np.testing.assert_allclose(sharpened(p, shares, 1.0, 1.0), p)
+    np.testing.assert_allclose(sharpened(p, shares, 1.0, 2.0), p**2 / (p**2).sum(axis=1, keepdims=True))
+    away = np.maximum(0.25 + 1.3 * (p - 0.25), 0)
+    np.testing.assert_allclose(sharpened(p, shares, 1.3, 1.0), away / away.sum(axis=1, keepdims=True))
+
+
+def test_no_evidence_leaves_the_prior(clusters, rng):
+    """Where everybody else says what the annotator names anyway, r stays open: intervals are wide."""
+    graph, truth = clusters
+    votes = make_crowd(rng, truth, 60, ["uniform"] * 3)
+    crowd = Crowd(Diffusion(graph, ALPHA), Ballots.of(votes, N_CLASSES))
+    posterior = consistency_posterior(crowd, habits(crowd)[crowd.who])
+    assert (posterior.quantile(0.95) - posterior.quantile(0.05) > 0.6).all()
 
 
 def test_a_finer_grid_hardly_moves_the_answer(clusters, rng):
@@ -122,3 +141,42 @@ def test_it_works_where_no_item_has_two_votes(rng):
         graph, VoteTable(rows, np.where(spam, noise, truth[rows]), np.ones(len(rows)), names)
     ).report
     assert set(report.annotator[report.flag == "does not follow"]) == {"uniform8", "uniform9"}
+
+
+# ---------------------------------------------------------------------------------------------- two classes
+def two_classes(seed):
+    """Two overlapping clouds; 12 people who look at 60 to 100 % of their items, and two who never do."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random(500) < 0.35
+    X = rng.normal(size=(500, 3)) + 2.5 * truth[:, None]
+    p = 0.05 + 0.9 * truth
+    honest = [(f"honest{i}", rng.uniform(0.6, 1.0), p.mean(), int(rng.integers(20, 150))) for i in range(12)]
+    people = [*honest, ("uniform", 0.0, 0.5, 80), ("one", 0.0, float(rng.random() < p.mean()), 80)]
+    rows = [rng.choice(500, size, replace=False) for *_, size in people]
+    columns = [
+        rng.random(len(at)) < r * p[at] + (1 - r) * habit
+        for at, (_, r, habit, _) in zip(rows, people, strict=True)
+    ]
+    names = np.repeat(np.array([name for name, *_ in people], dtype=object), [len(at) for at in rows])
+    rows, columns = np.concatenate(rows), np.concatenate(columns).astype(np.int64)
+    votes = VoteTable(rows, columns, np.ones(len(rows)), names)
+    return knn_graph(X, n_neighbors=10), votes, {name: r for name, r, *_ in people}
+
+
+def test_two_class_spammers_are_flagged_honest_people_are_not_and_intervals_hold():
+    """80 votes: at least 3 of 4 spammers flagged, the others to be checked; 86 % of the intervals hold r."""
+    flags, covered = {"uniform": [], "one": []}, []
+    for seed in range(20):
+        graph, votes, true_r = two_classes(seed)
+        report = fit_annotators(Diffusion(graph, 0.9), votes, 2, kappas=[0.1]).report
+        for row in report.to_frame().to_dict("records"):
+            name = row["annotator"]
+            if name in flags:
+                flags[name].append(row["flag"])
+            else:
+                assert row["flag"] != "does not follow", (seed, row)
+                covered.append(row["lower"] <= true_r[name] <= row["upper"])
+    for found in flags.values():
+        assert found.count("does not follow") >= 15
+        assert "ok" not in found
+    assert np.mean(covered) >= 0.86

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from softspread.diffusion.diffusion import Diffusion
-from softspread.diffusion.reach import LocalReach
+from softspread.diffusion.reach import LocalReach, weighted_reach
 from voted_graph import N, dense_reach, four_clusters
 
 
@@ -36,3 +36,17 @@ def test_reach_does_not_depend_on_what_was_asked_before():
     again = reach(np.array([7, 5]))[1]
     assert np.array_equal(first[0], again[0])
     assert np.array_equal(first[1], again[1])
+
+
+@pytest.mark.parametrize("normalization", ["symmetric", "random_walk"])
+def test_weighted_reach_ranks_items_like_the_exact_profiles(normalization):
+    """Up to a common factor sum_i phi_iq w_i over the other items, within a tenth."""
+    graph = four_clusters(normalization=normalization)
+    weights = np.random.default_rng(0).random(N)
+    S = graph.S.toarray()
+    M = np.linalg.inv(np.eye(N) - 0.9 * S)
+    exact = (weights @ (M / np.diag(M))) - weights
+    found = weighted_reach(Diffusion(graph, 0.9, n_jobs=1), weights, tol=1e-8)
+    ratio = found / exact
+    assert 1.0 < ratio.mean() < 1.35
+    assert ratio.std() < 0.1 * ratio.mean()

@@ -1,10 +1,22 @@
 """What "auto" does: parameters and annotators' weights chosen inside the estimator."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
-from softspread import InputError, ProbabilisticLabelSpreading, SoftspreadWarning, Votes, load, save, tune
+from softspread import (
+    InputError,
+    ProbabilisticLabelSpreading,
+    SoftLabeler,
+    SoftspreadWarning,
+    Votes,
+    load,
+    save,
+    tune,
+)
 from softspread.annotators.weighting import Weighting
+from softspread.posterior.trust import log_likelihood
 from softspread.votes.table import VoteTable
 
 N_CLASSES = 4
@@ -90,11 +102,28 @@ def test_one_annotator_is_unknown_and_counts_fully(crowd):
     """Asked for by name, the neutral answer comes with a warning."""
     X, _, rows, labels, _ = crowd
     votes = Votes.from_pairs(rows, labels, ["ann"] * len(rows))
-    with pytest.warns(SoftspreadWarning, match="at least 3"):
+    alone = "No item has a second vote"  # what one person says twice is one opinion
+    with pytest.warns(SoftspreadWarning, match="at least 3"), pytest.warns(SoftspreadWarning, match=alone):
         est = ProbabilisticLabelSpreading(n_neighbors=10, annotator_model="consistency").fit(X, votes)
     assert est.annotators_["flag"].tolist() == ["unknown"]
+    with pytest.warns(SoftspreadWarning, match=alone):
+        plain = ProbabilisticLabelSpreading(n_neighbors=10, annotator_model="none").fit(X, votes)
+    np.testing.assert_array_equal(est.predict_proba(), plain.predict_proba())
+
+
+@pytest.mark.parametrize("model", ["auto", "consistency", "confusion"])
+def test_a_random_crowd_is_unknown_and_counts_fully(crowd, model, tmp_path):
+    """The soft labels are those without a model, also after saving; asked for by name, a warning says why."""
+    X, _, rows, labels, names = crowd
+    votes = Votes.from_pairs(rows, np.random.default_rng(0).permutation(labels), names)
+    asked = pytest.warns(SoftspreadWarning, match="predicted") if model != "auto" else nullcontext()
+    with asked:
+        est = ProbabilisticLabelSpreading(n_neighbors=10, annotator_model=model).fit(X, votes)
     plain = ProbabilisticLabelSpreading(n_neighbors=10, annotator_model="none").fit(X, votes)
     np.testing.assert_array_equal(est.predict_proba(), plain.predict_proba())
+    save(est, tmp_path / "est")
+    for one in (est, plain, load(tmp_path / "est")):
+        assert set(one.annotators_["flag"]) == {"unknown"}
 
 
 @pytest.mark.parametrize("model", ["consistency", "confusion"])
@@ -266,3 +295,33 @@ def test_wilson_contains_the_soft_label_also_with_a_strong_prior(crowd):
     lower, upper = est.predict_interval()
     p = est.predict_proba()
     assert ((lower <= p) & (p <= upper)).all()
+
+
+# ------------------------------------------------------------------------------------------------ light votes
+def test_a_light_vote_says_no_more_about_trust_than_its_weight():
+    """One vote says nothing; a light second vote says its share of what a whole one would."""
+    nus, m = np.array([0.1, 1.0, 100.0]), np.array([[0.7, 0.2, 0.1]] * 4, dtype=np.float32)
+    counts = np.array([[0.3, 0, 0], [1, 0, 0], [1, 0.02, 0], [1, 1, 0]], dtype=float)
+    light, one, slightly, fully = log_likelihood(nus, m, counts)
+    np.testing.assert_allclose(light, 0.3 * np.log(0.7), rtol=1e-6)
+    np.testing.assert_allclose(one, np.log(0.7), rtol=1e-6)
+    np.testing.assert_allclose(slightly - one, 0.02 * (fully - one), rtol=1e-6)
+    whole = np.log(nus * 0.7 * nus * 0.2 / (nus * (nus + 1)))  # Dirichlet-multinomial
+    np.testing.assert_allclose(fully, whole, rtol=1e-6)
+
+
+def test_weights_help_the_blend_where_spammers_vote():
+    """Soft labels of SoftLabeler are better with annotators rated than without, also where votes overlap."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(3), 50)
+    X = rng.normal(size=(150, 2)) + 3 * np.eye(3)[truth][:, :2]
+    rows, names = np.tile(np.arange(150), 4), np.tile(np.arange(8), 75)
+    labels = np.where(names >= 5, rng.integers(0, 3, 600), truth[rows])
+    votes = Votes.from_pairs(rows, labels, names)
+    error = {
+        model: np.mean(
+            (SoftLabeler(annotator_model=model).fit(X, votes).predict_proba() - np.eye(3)[truth]) ** 2
+        )
+        for model in ("none", "auto")
+    }
+    assert error["auto"] < 0.5 * error["none"]

@@ -197,9 +197,27 @@ def test_wilson_interval_contains_the_mean_and_narrows_with_votes(blobs):
     )
     widths = []
     for est in (few, many):
-        lower, upper = est.predict_interval(confidence_level=0.9)
+        lower, upper = est.predict_interval(confidence_level=0.9, method="wilson")
         share = est.predict_freq() / est.evidence_[:, None]
         assert ((lower <= share + 1e-9) & (share <= upper + 1e-9)).all()
+        widths.append((upper - lower).mean())
+    assert widths[1] < widths[0]
+    lower, upper = few.predict_interval(method="wilson", simultaneous=True)
+    assert (upper - lower).mean() > widths[0]
+
+
+def test_the_default_interval_is_the_posterior_which_contains_the_mean_and_narrows_with_votes(blobs):
+    """Three votes on each of many items, narrower than one on each of three; simultaneous is wider."""
+    few = ProbabilisticLabelSpreading(n_neighbors=8).fit(blobs, Votes.from_pairs([0, 60, 120], [0, 1, 2]))
+    rows = np.tile(np.arange(0, 180, 4), 3)
+    many = ProbabilisticLabelSpreading(n_neighbors=8).fit(blobs, Votes.from_pairs(rows, rows // 60))
+    widths = []
+    for est in (few, many):
+        lower, upper = est.predict_interval(confidence_level=0.9)
+        named = est.predict_interval(confidence_level=0.9, method="posterior")
+        np.testing.assert_array_equal([lower, upper], named)
+        p = est.predict_proba()
+        assert ((lower <= p) & (p <= upper)).all()
         widths.append((upper - lower).mean())
     assert widths[1] < widths[0]
     lower, upper = few.predict_interval(simultaneous=True)

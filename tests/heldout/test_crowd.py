@@ -68,3 +68,18 @@ def test_saying_it_often_proves_no_more_than_saying_it_once(rng):
     assert crowd.ballots.weight_of_annotators.tolist() == [5.25, 1.0]
     np.testing.assert_allclose(crowd.trust, [1 / 3, 1 / 3, 1 / 3, 0.5, 0.5, 0.25, 1.0])
     np.testing.assert_allclose(crowd.per_annotator(np.ones((7, 1))).ravel(), [2.25, 1.0])
+
+
+def test_what_some_annotators_say_equals_the_dense_formula(rng):
+    """Votes of those who are heard and votes without a name, nobody else's."""
+    graph, truth = make_clusters(rng)
+    votes = make_crowd(rng, truth, 30, ["honest", "uniform", "one"])
+    votes.annotators[:20] = None
+    ballots = Ballots.of(votes, N_CLASSES)
+    crowd = Crowd(Diffusion(graph, 0.8, tol=1e-8), ballots, OwnMassRule(tol=1e-8))
+    heard = np.array([True, False, True])
+    counts = (ballots.annotator < 0) | heard[ballots.annotator]
+    phi = dense_profiles(graph, 0.8)[np.ix_(ballots.rows[crowd.named], ballots.rows)]
+    mass = phi @ (crowd.cast * counts[:, None]) + 0.3 * crowd.class_shares
+    expected = mass / mass.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(crowd.said_by(heard, 0.3), expected, atol=2e-5)

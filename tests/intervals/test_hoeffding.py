@@ -1,4 +1,4 @@
-"""Hoeffding intervals: the formula, its laws, and the Lipschitz constant."""
+"""Hoeffding intervals: the formula and its laws."""
 
 import numpy as np
 import pytest
@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from softspread import affinity_graph, knn_graph
+from softspread import knn_graph
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.literal import literal_mass
 from softspread.errors import InputError
-from softspread.intervals.hoeffding import estimate_lipschitz, hoeffding
+from softspread.intervals.hoeffding import hoeffding
 from softspread.spreading.evidence import soft_labels
 from vote_sums import ROUNDING, exact_sums, random_case, sums_over
 from voting import table
@@ -97,23 +97,6 @@ def test_hoeffding_covers_at_least_what_it_promises(rng):
         lower, upper = hoeffding(soft_labels(mass, np.full(2, 0.5), 1e-4), mass, sums, 0.8)
         inside.append((lower[:, 1] <= truth) & (truth <= upper[:, 1]))
     assert np.mean(inside, axis=0).min() >= 0.8
-
-
-def test_lipschitz_of_a_straight_line_is_its_slope():
-    """p = 0.1 + 0.2 x has L = 0.2 on every edge."""
-    x = np.sort(np.random.default_rng(0).uniform(0, 4, 80))
-    p = np.stack([0.9 - 0.2 * x, 0.1 + 0.2 * x], axis=1)
-    graph = knn_graph(x[:, None], n_neighbors=5)
-    assert_allclose(estimate_lipschitz(graph, p, np.full(80, 2.0)), 0.2, rtol=1e-9)
-
-
-def test_lipschitz_needs_features_and_evidence():
-    """No distances, or next to no votes: an error that says what to do."""
-    with pytest.raises(InputError, match="has no features"):
-        estimate_lipschitz(affinity_graph([[0, 1], [1, 0]]), np.full((2, 2), 0.5), np.ones(2))
-    graph = knn_graph(np.random.default_rng(0).normal(size=(40, 2)), n_neighbors=5)
-    with pytest.raises(InputError, match="Collect more votes"):
-        estimate_lipschitz(graph, np.full((40, 2), 0.5), np.full(40, 0.5))
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, 1.5, float("nan"), "0.9", None, True])

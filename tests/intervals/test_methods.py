@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from softspread import InputError, ProbabilisticLabelSpreading
-from softspread.intervals.hoeffding import estimate_lipschitz
+from softspread import InputError, ProbabilisticLabelSpreading, SoftspreadWarning
 from softspread.intervals.methods import wilson_floor_method, wilson_method
 from softspread.intervals.registry import INTERVALS
+from softspread.intervals.slope import estimate_lipschitz
 from softspread.intervals.task import IntervalTask
 from softspread.intervals.wilson import wilson
 
@@ -37,13 +37,24 @@ def test_wilson_contains_a_soft_label_that_a_prior_moved(rng):
 
 def test_hoeffding_estimates_the_slope_where_none_is_given(est):
     """Given the same constant, the same ends."""
-    L = estimate_lipschitz(est.graph_, est.predict_proba(), est.evidence_)
+    L = estimate_lipschitz(est._state)
     for mine, theirs in zip(
         est.predict_interval(method="hoeffding"),
         est.predict_interval(method="hoeffding", lipschitz=L),
         strict=True,
     ):
         np.testing.assert_array_equal(mine, theirs)
+
+
+def test_intervals_that_leave_nothing_out_say_so(rng):
+    """Six votes establish no slope: nearly all of [0, 1], and a warning; a given constant gets none."""
+    est = ProbabilisticLabelSpreading(alpha=0.9, n_jobs=1).fit(
+        rng.normal(size=(60, 2)), np.eye(2)[[0, 1, 0, 1, 0, 1]].tolist() + [[0, 0]] * 54
+    )
+    with pytest.warns(SoftspreadWarning, match="leave next to nothing out.*Pass lipschitz"):
+        lower, upper = est.predict_interval(method="hoeffding")
+    assert np.mean(upper - lower) > 0.9
+    est.predict_interval(method="hoeffding", lipschitz=100.0)
 
 
 @pytest.mark.parametrize("method", INTERVALS.names())

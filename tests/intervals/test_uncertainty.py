@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from softspread import InputError, uncertainty_split
-from softspread.intervals.uncertainty import split_uncertainty_of
+from small_posteriors import posterior_of
+from softspread import InputError, SoftLabeler, uncertainty_split
+from softspread._common.entropy import entropy
+from softspread.intervals.uncertainty import split_posterior, split_uncertainty_of, verdicts
 from softspread.spreading.evidence import SoftLabels
 
 P = np.array([[0.9, 0.1, 0.0], [0.4, 0.3, 0.3]])
@@ -58,3 +60,47 @@ def test_no_evidence_is_never_a_verdict_about_the_item():
     assert split.to_frame()["verdict"].tolist() == ["not enough votes"]
     with pytest.raises(InputError, match="one shape"):
         uncertainty_split(np.ones((2, 2)), np.ones((2, 2)), np.ones((2, 3)), np.ones(2))
+
+
+def test_the_posterior_becomes_sure_with_votes():
+    """The same shares, more votes: from "not enough votes" to the right verdict."""
+    m = np.full((1, 2), 0.5)
+    for share, final in ((0.5, "ambiguous"), (0.95, "clear")):
+        found = [
+            verdicts(posterior_of(m, times * np.array([[share, 1 - share]]), 2.0), 0.9, 2)[0]
+            for times in (2, 4, 400)
+        ]
+        assert found[0] == "not enough votes"
+        assert found[-1] == final
+
+
+def test_an_unknown_leader_is_not_ambiguity():
+    """Where nu is tiny some class has nearly all, nobody knows which: votes are missing, people agree."""
+    found = split_posterior(posterior_of(np.full((1, 20), 0.05), np.zeros((1, 20)), 0.1), 0.9, 20)
+    assert found.verdict.tolist() == ["not enough votes"]
+    assert found.epistemic[0] > 0.8
+    assert found.aleatoric[0] < 0.2
+
+
+def test_both_uncertainties_add_up_to_the_entropy_of_the_mean(rng):
+    """Theory [two uncertainties]."""
+    posterior = posterior_of(rng.dirichlet(np.ones(4), size=9), rng.integers(0, 3, (9, 4)), 3.0)
+    found = split_posterior(posterior, 0.9, 4)
+    assert_allclose(found.aleatoric + found.epistemic, entropy(posterior.mean()) / np.log(4), rtol=1e-9)
+    assert (found.epistemic > 0).all()
+
+
+def test_an_estimator_reads_its_posterior_unless_intervals_are_asked_for(rng):
+    """uncertainty() and soft_labels() agree, by either way."""
+    X = np.concatenate([rng.normal(c, 0.3, size=(40, 2)) for c in (0, 4)])
+    counts = np.zeros((80, 2))
+    counts[np.arange(80), np.arange(80) // 40] = 3
+    lab = SoftLabeler(n_neighbors=8).fit(X, counts)
+    assert (lab.uncertainty()["verdict"] == "clear").mean() > 0.9
+    for method in ("posterior", "wilson"):
+        assert (
+            lab.uncertainty(method=method)["verdict"].tolist()
+            == lab.soft_labels(method=method).verdict.tolist()
+        )
+    split = split_uncertainty_of(lab.soft_labels(method="wilson"))
+    assert_allclose(lab.uncertainty(method="wilson")["epistemic"], split.epistemic)

@@ -20,4 +20,5 @@ def labels():
         np.maximum(p - 0.1, 0),
         np.minimum(p + 0.1, 1),
         FACTS,
+        np.array(["not enough votes", "clear", "ambiguous"]),
     )

@@ -24,6 +24,7 @@ def assert_same(found, labels):
     for name in ("p", "evidence", "lower", "upper"):
         np.testing.assert_allclose(getattr(found, name), getattr(labels, name), rtol=1e-6)
     assert found.metadata == labels.metadata
+    assert found.verdict.tolist() == labels.verdict.tolist()
 
 
 @pytest.mark.parametrize("name", ["s.parquet", "s.csv", "s.tsv", "s.jsonl", "folder"])
@@ -45,14 +46,16 @@ def test_numbers_stay_numbers(tmp_path, name):
     assert found.ids.tolist() == [3, 1]
     assert found.classes.tolist() == [0, 10]
     assert found.lower is None
+    assert found.verdict is None
 
 
 def test_parquet_has_the_promised_columns_and_the_facts_inside(tmp_path, labels):
-    """One row per item: item, p, evidence, lower, upper."""
+    """One row per item: item, p, evidence, lower, upper, verdict."""
     write_soft_labels(tmp_path / "s.parquet", labels)
     table = pq.read_table(tmp_path / "s.parquet")
     assert table.column_names == [
         "item", "p_cat", "p_dog", "evidence", "lower_cat", "lower_dog", "upper_cat", "upper_dog",
+        "verdict",
     ]  # fmt: skip
     assert json.loads(table.schema.metadata[b"softspread"]) == labels.metadata
 

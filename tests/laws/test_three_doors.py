@@ -11,7 +11,7 @@ from softspread.io.soft_labels import read_soft_labels
 N_ITEMS, CLASSES = 240, np.array(["ant", "bee", "cat"])
 
 
-@pytest.fixture(scope="module", params=[8, 200])
+@pytest.fixture(scope="module", params=[8, 400])
 def project(request):
     """Items around three places, and votes by four people, one of whom guesses; too few votes to choose by,
     and enough."""

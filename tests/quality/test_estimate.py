@@ -8,8 +8,8 @@ from softspread import InputError, metrics
 from softspread.quality.entropy import vote_moments
 from softspread.quality.estimate import estimate_quality, held_out_quality
 from softspread.quality.forecast import predict_gain
-from softspread.quality.result import FEWEST_REPEATED
 from softspread.spreading.state import SpreadState
+from softspread.votes.repeats import repeat_advice
 from softspread.votes.table import VoteTable
 
 
@@ -115,7 +115,8 @@ def test_single_votes_give_an_interval_that_holds_all_that_is_possible(synthetic
     for found, value in zip((quality.rmse, quality.kl, quality.accuracy), real, strict=True):
         assert found.lower <= value <= found.upper
         assert found.lower <= found.value <= found.upper
-    assert f"{FEWEST_REPEATED} are needed" in quality.notes[0]
+    assert quality.notes[0] == repeat_advice(0, len(truth))
+    assert "hold all that is possible" in quality.notes[1]
     assert quality.rmse.upper >= np.sqrt(quality.brier.value / N_CLASSES)
     assert quality.to_frame().shape == (6, 4)
 

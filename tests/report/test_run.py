@@ -72,6 +72,16 @@ def test_the_page_has_every_part():
     assert text.index("bob") < text.index("item-ann")  # the odd one first
 
 
+def test_annotators_worth_a_look_come_before_the_others():
+    """Those who do not follow first, then those to check, however consistent the rest is."""
+    frame = content().annotators
+    odd = frame.assign(annotator=["one", "two"], flag=["check", "unknown"], consistency=0.1)
+    more = pd.concat([odd, frame])
+    text = run_page(content(annotators=more))
+    places = [text.index(f">{name}<") for name in ("bob", "one", "two", "item-ann")]
+    assert places == sorted(places)
+
+
 def test_parts_that_are_missing_are_left_out():
     """No annotators, no tuning, no quality, no features, no evidence: still a page."""
     unknown = dataclasses.replace(content().labels, evidence=np.zeros(60))

@@ -1,5 +1,7 @@
 """Evidence adds like votes; soft labels are one object with one table."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -49,6 +51,15 @@ def test_the_table_has_the_columns_of_the_files(labels):
     np.testing.assert_array_equal(frame["p_yes"], labels.p[:, 1])
 
 
+def test_verdicts_are_the_last_column_and_stay_with_their_items(labels):
+    """Of the table, of some items, and of the notebook's view; without them no such column."""
+    judged = replace(labels, verdict=np.array(["clear", "ambiguous", "clear"]))
+    assert judged.to_frame().columns[-1] == "verdict"
+    assert judged.take(np.array([1])).to_frame()["verdict"].tolist() == ["ambiguous"]
+    assert "ambiguous" in judged._repr_html_()
+    assert "verdict" not in labels.to_frame()
+
+
 def test_classes_whose_text_is_the_same_keep_their_columns():
     """1 and "1" are two classes."""
     classes = np.array([1, "1"], dtype=object)
@@ -93,7 +104,7 @@ def test_an_estimator_answers_with_one_object(rng):
     """soft_labels agrees with every single answer, for fitted items with and without ids."""
     X, y = rng.normal(size=(30, 2)), np.where(np.arange(30) % 3, -1, np.arange(30) % 2)
     est = ProbabilisticLabelSpreading(alpha=0.8, n_neighbors=5).fit(X, y)
-    found = est.soft_labels(0.8, "wilson")
+    found = est.soft_labels(0.8)
     lower, upper = est.predict_interval(confidence_level=0.8)
     np.testing.assert_array_equal(found.p, est.predict_proba())
     np.testing.assert_array_equal(found.evidence, est.evidence_)
@@ -110,12 +121,12 @@ def test_mass_is_fetched_once_per_answer(rng, method, monkeypatch):
     """Soft labels, evidence and intervals come from one look at the state."""
     X, y = rng.normal(size=(60, 2)), rng.integers(0, 3, (60, 2))
     est = ProbabilisticLabelSpreading(alpha=0.8, n_neighbors=5).fit(X, y)
-    est.soft_labels(method=method)  # what is learned once per set of votes
+    est.soft_labels(method=method, lipschitz=0.1)  # what is learned once per set of votes
     looks = []
     state = type(est._state)
     mass = state.mass
     monkeypatch.setattr(state, "mass", lambda self, *rows: looks.append(1) or mass(self, *rows))
-    est.soft_labels(method=method)
+    est.soft_labels(method=method, lipschitz=0.1)
     assert len(looks) == 1
 
 

@@ -11,7 +11,7 @@ from softspread.tuning.tune import tune
 def test_the_curve_is_drawn_into_given_axes(rng):
     """One line per number of neighbours, with the tried alphas on it."""
     X = rng.normal(size=(50, 2))
-    votes = Votes.from_pairs(rng.integers(50, size=120), rng.integers(2, size=120))
+    votes = Votes.from_pairs(rng.integers(50, size=250), rng.integers(2, size=250))
     axes = Figure().subplots()
     tune(X, votes, n_neighbors=[4, 8], alphas=[0.5, 0.9]).plot(axes)
     assert axes.get_legend_handles_labels()[1] == ["4 neighbours", "8 neighbours"]

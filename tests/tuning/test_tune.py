@@ -41,7 +41,7 @@ def test_too_few_votes_are_refused_with_the_number_that_is_needed():
             tune(np.eye(4), votes, n_neighbors=2)
     with pytest.raises(InputError, match="at least 1 vote"):
         tune(np.eye(4), Votes.from_pairs([], [], classes=[0, 1]), truth=np.full((4, 2), 0.5))
-    with pytest.warns(SoftspreadWarning, match="second votes"):
+    with pytest.warns(SoftspreadWarning, match="Only 1 item has a second vote"):
         assert tune(np.eye(4), np.array([[9, 1]] + [[0, 0]] * 3), n_neighbors=2).alpha is not None
 
 

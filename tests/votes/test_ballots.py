@@ -25,7 +25,7 @@ def test_a_vote_is_one_observation_whatever_its_weight(weight):
     heavy = ballots_of([0, 4], [1, 0], [weight, 1.0])
     assert heavy.n_votes == 2
     assert heavy.votes_per_item.tolist() == [1, 1]
-    assert heavy.n_repeats == 0
+    assert (heavy.n_repeats, heavy.n_repeated) == (0, 0)
     assert_allclose(heavy.counts, [[0, weight], [1, 0]])
     assert_allclose(heavy.opinions.squares, [weight**2, 1])
     assert_allclose(heavy.concentration, 1.0)

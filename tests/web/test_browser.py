@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import uvicorn
 
+from softspread.votes.repeats import repeat_advice
 from softspread.web.http.app import create_app, first_link
 from softspread.web.project.items import ArrayItems, FileItems
 from web.conftest import (
@@ -269,6 +270,7 @@ def test_the_dashboard_moves_while_others_vote(team, visit):
         vote(world.service, ("ben", "eva")[row % 2], f"item-{row:03d}", CLASSES[int(truth[row])], f"k{row}")
     page.wait_for_function("() => document.getElementById('n-votes').textContent === '30'")
     page.wait_for_selector("#people >> text=eva")
+    page.wait_for_selector(f"#verdict-why >> text={repeat_advice(0, N_ITEMS)}")
     page.wait_for_selector("#chart-time .main-svg")
     page.fill("#search-text", "item-004")
     page.press("#search-text", "Enter")

@@ -14,7 +14,7 @@ from softspread.annotators.consistency import (
     ConsistencyModel,
     Posterior,
     consistency_posterior,
-    tempered,
+    sharpened,
 )
 from softspread.heldout.crowd import Crowd
 
@@ -50,7 +50,8 @@ def confuse_votes(
         amounts = soft * (ballots.weight * ballots.per_entry(factors))[:, None]
         others = crowd.others(amounts, crowd.own(amounts), consistency.strength(kappa))
         posterior = consistency_posterior(crowd, others, consistency)
-        matrices = confusion_matrices(crowd, posterior, tempered(others, posterior.temper), model)
+        sharp = sharpened(others, crowd.class_shares, *posterior.sharpening)
+        matrices = confusion_matrices(crowd, posterior, sharp, model)
         likely = others * matrices[crowd.who, :, crowd.columns]
         soft = crowd.choices.copy()
         soft[crowd.named] = likely / likely.sum(axis=1, keepdims=True)

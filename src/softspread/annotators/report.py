@@ -27,7 +27,7 @@ class AnnotatorReport:
     p_not_following : (a,) array
         Probability that the consistency is below 0.3.
     flag : (a,) array
-        "ok", "does not follow" or "unknown".
+        "ok"; "check": probably does not follow, too few votes to be sure; "does not follow"; "unknown".
 
     See Also
     --------

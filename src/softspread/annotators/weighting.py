@@ -13,7 +13,7 @@ from softspread.annotators.report import AnnotatorFit
 from softspread.votes.table import VoteTable
 
 LEAST_PART = 1e-6  # of a soft vote: smaller parts change no soft label and cost time
-TRUSTED_WEIGHT = 0.25  # a consistency of one half
+TRUSTED_WEIGHT = 0.25  # half as consistent as those who follow the crowd
 
 
 class Weighting:

@@ -183,7 +183,7 @@ class FitOptions:
 class IntervalOptions:
     """How uncertainty is reported."""
 
-    interval: Annotated[str, option("{intervals}.")] = "wilson"
+    interval: Annotated[str, option("{intervals}.")] = "posterior"
     confidence: Annotated[float, option("Level of the intervals.")] = 0.9
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softspread._common import validation
+from softspread._common.entropy import entropy, largest_entropy
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.errors import InputError
 from softspread.votes.votes import Votes
@@ -223,10 +224,7 @@ def normalized_entropy(p: ArrayLike) -> FloatArray:
     [0.0, 1.0]
     """
     table = validation.table_of_numbers(p, "p must be a table of numbers, items by classes.")
-    logs = np.log(table, out=np.zeros_like(table), where=table > 0)
-    n_classes = table.shape[1]
-    total = np.maximum(0.0, -(table * logs).sum(axis=1)) + 0.0  # no -0.0
-    return np.asarray(total / (np.log(n_classes) if n_classes > 1 else 1.0))
+    return np.asarray(entropy(table) / largest_entropy(table.shape[1]))
 
 
 def shares(counts: AnyArray) -> FloatArray:

@@ -1,9 +1,10 @@
 """Which items a vote on a given item reaches, and how much of it arrives there, without solving for scales.
 
     phi_q / max(phi_q), where a push down to ``floor`` arrives                 theory: [profile], [push bound]
+    sum_i phi_iq w_i for all items q together, by one solve
 
-Good enough to compare items with each other; for profiles with proven errors see ``profiles``. The work does
-not depend on the number of items.
+Good enough to compare items with each other; for profiles with proven errors see ``profiles``. The work for
+one item does not depend on the number of items.
 """
 
 import numpy as np
@@ -32,3 +33,19 @@ class LocalReach:
         ends, tiny = np.cumsum(sizes)[:-1], np.finfo(np.float64).tiny
         parts = zip(np.split(graph.order[nodes], ends), np.split(values, ends), strict=True)
         return [(reached, phi / phi.max(initial=tiny)) for reached, phi in parts]
+
+
+def weighted_reach(diffusion: Diffusion, weights: FloatArray, tol: float = 1e-3) -> FloatArray:
+    """(n,) what a vote on each item brings to all others together: sum over i != q of phi_iq w_i.
+
+    M is symmetric, so one solve with the weights on the right answers for all items. What a vote leaves at
+    its own item, M_qq, is taken as 1 / (1 - alpha^2 sum_j S_qj^2), as if walks came back at once or never:
+    results are up to a third too large, nearly alike for all items.
+    """
+    graph, alpha = diffusion.graph, diffusion.alpha
+    returns = np.asarray(graph.inner_operator().power(2).sum(axis=1)).ravel()
+    own = 1 / np.maximum(1 - alpha * alpha * returns, 1 - alpha * alpha)
+    factor = graph.inner_root if graph.normalization == "random_walk" else np.ones(diffusion.n_items)
+    inner = weights[graph.order]
+    arrived = diffusion.inner_solve((inner / factor)[:, None], tol).X[:, 0] * factor
+    return graph.to_user_order(np.maximum(arrived / own - inner, 0.0))

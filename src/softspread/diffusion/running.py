@@ -181,6 +181,13 @@ class RunningSolution:
             return np.maximum(self.diffusion.inner_mass(self.Y, graph.rank[rows]), 0.0)
         return graph.to_user_order(np.maximum(self.diffusion.inner_mass(self.Y), 0.0))
 
+    def mass_change(self, rows: IntArray | None = None) -> FloatArray:
+        """Mass per column of all items, or of some; negative where votes were taken back."""
+        graph = self.diffusion.graph
+        if rows is not None:
+            return self.diffusion.inner_mass(self.Y, graph.rank[rows])
+        return graph.to_user_order(self.diffusion.inner_mass(self.Y))
+
     def evidence(self) -> FloatArray:
         """Mass over all columns, (n,)."""
         inner = np.maximum(self.diffusion.inner_mass(self.Y), 0.0).sum(axis=1)

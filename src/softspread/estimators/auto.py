@@ -68,7 +68,7 @@ def choose_settings(
         found = search(graph, counted, replace(space, alphas=alphas, strengths=KAPPAS), alpha)
         return diffusion_at(found.alpha), found.prior_strength
 
-    if not named or not _can_be_rated(ballots, annotator_model):
+    if not named or _neutral(why_neutral(ballots), annotator_model):
         return Settings(diffusion_at(alpha), strength, tuning, None)
     fit = fit_annotators(
         diffusion_at(alpha),
@@ -79,23 +79,22 @@ def choose_settings(
         confusion=annotator_model == "confusion",
         prior=prior,
     )
-    if not space.open:
+    if _neutral(fit.reason, annotator_model) or not space.open:
         return Settings(diffusion_at(alpha), strength, tuning, fit)
     # Soft votes already carry the neighbours' opinion and cannot judge it: the votes as cast do, weighted.
     again = search(graph, ballots.weighted(fit.annotator_weights), space, alpha)
     return Settings(diffusion_at(again.alpha), again.prior_strength, again.tuning, fit)
 
 
-def _can_be_rated(ballots: Ballots, annotator_model: str) -> bool:
-    """Whether named annotators can be rated; warns where the user asked for it and they cannot."""
-    reason = why_neutral(ballots)
+def _neutral(reason: str, annotator_model: str) -> bool:
+    """Whether there is a reason to count all votes alike; warns where the user asked for something else."""
     if reason and annotator_model != "auto":
         warnings.warn(
             f"annotator_model={annotator_model!r} is not applied, all votes count the same: {reason}",
             SoftspreadWarning,
             stacklevel=5,
         )
-    return not reason
+    return bool(reason)
 
 
 def rate_only(diffusion: Diffusion, votes: VoteTable, n_classes: int) -> AnnotatorReport:

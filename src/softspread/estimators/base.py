@@ -8,7 +8,8 @@ Here ids and class names become rows and columns, and results get their names ba
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Real
 from typing import Any, Self
 
@@ -22,7 +23,8 @@ from softspread._common.types import AnyArray, FloatArray
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.graph.graph import Graph
 from softspread.intervals.registry import INTERVALS
-from softspread.intervals.task import IntervalMethod, IntervalTask, SpreadFit
+from softspread.intervals.task import IntervalMethod, IntervalTask, Posteriors, SpreadFit
+from softspread.intervals.uncertainty import split_uncertainty_of, verdicts
 from softspread.spreading.evidence import Evidence, SoftLabels
 from softspread.votes.reading import NamedVotes, Names, read_y
 from softspread.votes.table import VoteTable, joined
@@ -44,6 +46,8 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     prior: Any = None
     prior_strength_ = 0.0  # the baselines' prior only fills items without any evidence
     _accepts_graph = False
+    _default_interval = "wilson"
+    _has_posterior = False
     _tells_fitted_from_new = False  # whether an item is answered differently if it comes as a new one
     _doc_link_module = "softspread"
     _doc_link_template = "https://arxiv.org/abs/2602.04574"  # the paper describes all four
@@ -77,6 +81,10 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _spread_fit(self, answer: Answer) -> SpreadFit | None:
         """How votes were spread over a graph, for intervals that ask; None where they were not."""
         return None
+
+    def _posteriors(self, answer: Answer) -> Posteriors:
+        """The posterior of the items, where the estimator has one."""
+        raise NotImplementedError  # pragma: no cover
 
     # ------------------------------------------------------------------------------------------------ fitting
     def fit(
@@ -482,7 +490,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         X: ArrayLike | None = None,
         confidence_level: float = 0.9,
-        method: str | IntervalMethod = "wilson",
+        method: str | IntervalMethod | None = None,
         lipschitz: float | None = None,
         simultaneous: bool = False,
         *,
@@ -496,14 +504,17 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Features of *new* items; by default the fitted items.
         confidence_level : float, default 0.9
             Strictly between 0 and 1.
-        method : str or function, default "wilson"
-            "wilson" reads mass as votes; "wilson_floor" rounds it down to whole votes first, as the paper
-            does. Where votes are spread also: "hoeffding" holds for any soft labels that change by at most
-            ``lipschitz`` per unit of distance; "calibrated" learns from items with two or more votes how far
-            neighbours can be trusted. Or the name of a plug-in, or a function of an
-            :class:`~softspread.intervals.task.IntervalTask`.
+        method : str or function, optional
+            By default "posterior" where votes are spread over a graph, else "wilson". "posterior": quantiles
+            of what is known about each soft label, with everything open about how far neighbours can be
+            trusted averaged over; wide while few items have two votes. "wilson" reads mass as votes;
+            "wilson_floor" rounds it down to whole votes first, as the paper does. Where votes are spread
+            also: "hoeffding" holds for any soft labels that change by at most ``lipschitz`` per unit of
+            distance; "calibrated", an older rule for many repeated votes. Or the name of a plug-in, or a
+            function of an :class:`~softspread.intervals.task.IntervalTask`.
         lipschitz : float, optional
-            For "hoeffding": by default estimated from the soft labels of neighbours; 0 leaves the bias out.
+            For "hoeffding": by default estimated from the votes, rather too large than too small; a
+            warning says so where that leaves next to nothing out. 0 leaves the bias out.
         simultaneous : bool, default False
             Hold for all classes of an item together, by a union bound.
         transductive : bool, optional
@@ -535,7 +546,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def soft_labels(
         self,
         confidence_level: float = 0.9,
-        method: str | IntervalMethod = "wilson",
+        method: str | IntervalMethod | None = None,
         *,
         lipschitz: float | None = None,
         simultaneous: bool = False,
@@ -546,7 +557,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         confidence_level : float, default 0.9
             Of the intervals, strictly between 0 and 1.
-        method : str or function, default "wilson"
+        method : str or function, optional
             How intervals are found, see :meth:`predict_interval`.
         lipschitz : float, optional
             For the method "hoeffding", see :meth:`predict_interval`.
@@ -556,7 +567,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         SoftLabels
-            With ids, classes, p, evidence, lower and upper; ``to_frame()`` is one row per item.
+            With ids, classes, p, evidence, lower, upper and verdict; ``to_frame()`` is one row per item.
 
         See Also
         --------
@@ -572,27 +583,49 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             None, None, confidence_level, method, lipschitz, simultaneous
         )
         ids = self._names.items(np.arange(self.n_items_))
-        return SoftLabels(ids, self.classes_, answer.p, answer.evidence.total, lower, upper)
+        found = SoftLabels(ids, self.classes_, answer.p, answer.evidence.total, lower, upper)
+        return replace(found, verdict=self._verdict(found, answer, confidence_level, method))
+
+    def _verdict(
+        self, labels: SoftLabels, answer: Answer, level: float, method: str | IntervalMethod | None
+    ) -> AnyArray:
+        """Clear, ambiguous or not enough votes: from the posterior, or from intervals of another kind."""
+        if self._reads_posterior(method):
+            return verdicts(self._posteriors(answer).asked, level, len(self.classes_))
+        return split_uncertainty_of(labels).verdict
+
+    def _reads_posterior(self, method: str | IntervalMethod | None) -> bool:
+        """Whether intervals by this method are quantiles of the posterior."""
+        return self._has_posterior and (self._default_interval if method is None else method) == "posterior"
 
     def _with_interval(
         self,
         X: ArrayLike | None,
         transductive: bool | None,
         level: float,
-        method: str | IntervalMethod,
+        method: str | IntervalMethod | None,
         lipschitz: float | None,
         simultaneous: bool,
     ) -> tuple[Answer, FloatArray, FloatArray]:
         level = validation.between_0_and_1("confidence_level", level)
-        find_interval = INTERVALS.find(method)
+        find_interval = INTERVALS.find(self._default_interval if method is None else method)
         check_is_fitted(self)
         if getattr(find_interval, "needs_refined", False):
             self._refine()
         answer = self._about(X, transductive)
         mass = answer.evidence.mass
         n_together = mass.shape[1] if simultaneous else 1
-        spread = self._spread_fit(answer)
-        task = IntervalTask(answer.p, mass, level, n_together, lipschitz, answer.X, spread)
+        spread, posteriors = self._spread_fit(answer), partial(self._posteriors, answer)
+        task = IntervalTask(
+            answer.p,
+            mass,
+            level,
+            n_together,
+            lipschitz,
+            answer.X,
+            spread,
+            posteriors if self._has_posterior else None,
+        )
         return answer, *find_interval(task)
 
     @property

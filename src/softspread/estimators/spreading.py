@@ -1,44 +1,39 @@
 """Probabilistic Label Spreading with scikit-learn's habits."""
 
 from collections.abc import Hashable
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from softspread._common import validation
-from softspread._common.threads import Workers, count_threads
 from softspread._common.types import AnyArray, BoolArray, FloatArray, RandomState
-from softspread.annotators.report import AnnotatorReport
 from softspread.annotators.weighting import Weighting
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.registry import SOLVERS
 from softspread.diffusion.scales import SCALINGS, ScaleReport
 from softspread.diffusion.solver import SolveReport
 from softspread.errors import InputError
-from softspread.estimators.auto import ANNOTATOR_MODELS, choose_settings, rate_only
-from softspread.estimators.base import Answer, VotesEstimator
-from softspread.graph.builders import knn_graph
-from softspread.graph.extension import tie_newcomers
-from softspread.graph.graph import Graph
-from softspread.intervals.task import IntervalMethod, SpreadFit
-from softspread.intervals.uncertainty import split_uncertainty_of
+from softspread.estimators.auto import ANNOTATOR_MODELS, choose_settings
+from softspread.estimators.base import Answer
+from softspread.estimators.graph_based import Choosing, GraphEstimator
+from softspread.intervals.task import Posteriors, SpreadFit
+from softspread.posterior.blend import fit_blend
+from softspread.posterior.experts import own_votes
 from softspread.quality.estimate import estimate_quality, held_out_quality
 from softspread.quality.forecast import predict_gain
 from softspread.quality.result import GainForecast, Quality
-from softspread.queries.choose import choose_items, choosing_state
-from softspread.queries.pool import Strategy
+from softspread.queries.choose import choosing_state
 from softspread.spreading.evidence import Evidence, soft_labels
 from softspread.spreading.explain import explain
 from softspread.spreading.state import SpreadState
-from softspread.tuning.candidates import SearchSpace, SpreadOptions
+from softspread.tuning.candidates import SearchSpace
 from softspread.votes.table import VoteTable
 
 
-class ProbabilisticLabelSpreading(VotesEstimator):
+class ProbabilisticLabelSpreading(GraphEstimator):
     """Soft labels for all items from votes on a few.
 
     Every vote diffuses over the k-nearest-neighbour graph of the items, scaled so that the voted item
@@ -135,9 +130,6 @@ class ProbabilisticLabelSpreading(VotesEstimator):
     True
     """
 
-    _accepts_graph = True
-    _tells_fitted_from_new = True
-
     def __init__(
         self,
         *,
@@ -183,8 +175,8 @@ class ProbabilisticLabelSpreading(VotesEstimator):
     def _spread(self) -> None:
         space, options = self._space, self._options()
         items = self._items
-        if not isinstance(items, Graph) and len(space.neighbors) == 1:
-            items = self._build_graph(space.neighbors[0])
+        if len(space.neighbors) == 1:
+            items = self._graph_of_items(space.neighbors[0])
         given = None if self.prior is None else self.prior_
         n_classes = len(self.classes_)
         settings = choose_settings(items, self._votes, n_classes, space, self.annotator_model, given, options)
@@ -199,46 +191,16 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         self._state.solve()
         self._forget_answers()
 
-    def _use_weighting(self, weighting: Weighting | None) -> None:
-        """Weigh the votes by their annotators.
-
-        ``_counted_votes`` are the votes as they count: the table of ``votes_`` itself where all
-        count the same.
-        """
-        self._weighting = weighting
-        self._counted_votes = self._votes if weighting is None else weighting.apply(self._votes)
-
     def _forget_answers(self) -> None:
         """What is derived from the votes at rest and kept until they change."""
-        self._kept: dict[str, Any] = {}
-        self._unrated: AnnotatorReport | None = None
+        self._forget_derived()
         self._chooser: tuple[SpreadState, int] | None = None
-
-    def _options(self) -> SpreadOptions:
-        return SpreadOptions(
-            self.bandwidth,
-            self.scaling,
-            self.solver,
-            self.index,
-            self.n_jobs,
-            self.random_state,
-            bool(self.verbose),
-            self.tol,
-        )
 
     def _make_diffusion(self) -> Diffusion:
         return self._options().diffusion(self.graph_, self.alpha_)
 
-    def _build_graph(self, n_neighbors: int) -> Graph:
-        return knn_graph(
-            self._items,
-            n_neighbors,
-            self.bandwidth,
-            self.index,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-            verbose=bool(self.verbose),
-        )
+    def _diffusion(self) -> Diffusion:
+        return self._state.diffusion
 
     def _spread_more(self, new: VoteTable) -> None:
         missing = len(self.classes_) - self._state.n_classes
@@ -247,7 +209,7 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         if self._weighting is not None:
             new = self._weighting.apply(new)
             self._counted_votes.append(new)
-        self._kept, self._unrated = {}, None
+        self._forget_derived()
         self._state.add(new)
 
     def _spread_less(self) -> None:
@@ -301,9 +263,6 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         prior = np.where(total > 0, near / np.where(total > 0, total, 1.0), self.prior_.mean(axis=0))
         return evidence, prior
 
-    def _ties(self, X: AnyArray) -> csr_array:
-        return tie_newcomers(self.graph_, X, Workers(count_threads(self.n_jobs)))
-
     def soft_labels_of(self, items: ArrayLike) -> FloatArray:
         """Soft labels of a few fitted items, (len(items), n_classes): the quick answer after an update.
 
@@ -345,6 +304,21 @@ class ProbabilisticLabelSpreading(VotesEstimator):
             self._kept,
         )
 
+    def _posteriors(self, answer: Answer) -> Posteriors:
+        """Of a blend with one rung, this alpha, and the prior if one was given."""
+        if "blend" not in self._kept:
+            cast, n_classes = self._state_of_cast_votes().votes, len(self.classes_)
+            own = own_votes(self._counted_votes, cast, self.n_items_, n_classes)
+            given = None if self.prior is None else self.prior_
+            blend = fit_blend(self._state.diffusion, own, alphas=[self.alpha_], prior=given)
+            self._kept["blend"] = blend, blend.posterior(self._state.diffusion.workers)
+        blend, fitted = self._kept["blend"]
+        if answer.X is None:
+            return Posteriors(fitted, fitted)
+        masses = [rung.mass for rung in blend.rungs]
+        new = blend.posterior_of_new(self._ties(answer.X), answer.X, masses, fitted.workers)
+        return Posteriors(new, fitted)
+
     def _state_of_cast_votes(self) -> SpreadState:
         """The state, but with the classes that annotators named where votes became soft.
 
@@ -356,95 +330,10 @@ class ProbabilisticLabelSpreading(VotesEstimator):
         named.solve()
         return named
 
-    def uncertainty(
-        self, confidence_level: float = 0.9, method: str | IntervalMethod = "wilson"
-    ) -> pd.DataFrame:
-        """Why each item is uncertain: people disagree, or too few votes reached it.
-
-        Parameters
-        ----------
-        confidence_level : float, default 0.9
-            Of the intervals behind it, strictly between 0 and 1.
-        method : str or function, default "wilson"
-            How intervals are found, see :meth:`predict_interval`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per item: aleatoric (entropy of the soft label over its largest possible value), epistemic
-            (mean width of the item's intervals), evidence, and a verdict: "clear", "ambiguous" or "not enough
-            votes".
-
-        See Also
-        --------
-        softspread.uncertainty_split : The rule behind the verdict.
-
-        Examples
-        --------
-        >>> X = [[0.0], [1.0], [9.0], [10.0]]
-        >>> est = ProbabilisticLabelSpreading(n_neighbors=1).fit(X, [0, -1, -1, 1])
-        >>> est.uncertainty()["verdict"].tolist()[0]
-        'not enough votes'
-        """
-        frame = split_uncertainty_of(self.soft_labels(confidence_level, method)).to_frame()
-        if self.item_ids_ is not None:
-            frame.insert(0, "item", self.item_ids_)
-        return frame
-
     # ---------------------------------------------------------------------------------- decisions that follow
-    def query(
-        self,
-        batch_size: int = 1,
-        strategy: str | Strategy = "uncertainty",
-        *,
-        exclude: ArrayLike | None = None,
-        random_state: RandomState = None,
-    ) -> AnyArray:
-        """Which items to vote on next, in the order in which they were picked.
-
-        Parameters
-        ----------
-        batch_size : int, default 1
-            How many items.
-        strategy : str or Strategy, default "uncertainty"
-            "uncertainty", "uniform" (the paper's), "balanced", "gain", "local", "least_evidence",
-            "entropy", "farthest", the name of a plug-in, or a function, see
-            :func:`~softspread.queries.choose.choose_items`.
-        exclude : array-like, optional
-            Items never to pick, such as those already handed out.
-        random_state : int, Generator or None, optional
-            Seeds the picks; None takes the estimator's.
-
-        Returns
-        -------
-        (batch_size,) array
-            Ids, or positions where items have no ids, in the order in which they were picked.
-
-        See Also
-        --------
-        ProbabilisticLabelSpreading.update : Adds the votes that come in.
-        ProbabilisticLabelSpreading.forecast : Whether further votes are worthwhile.
-
-        Examples
-        --------
-        >>> X = [[0.0], [1.0], [9.0], [10.0]]
-        >>> est = ProbabilisticLabelSpreading(n_neighbors=2).fit(X, [0, -1, -1, 1])
-        >>> sorted(est.query(4, random_state=0).tolist())
-        [0, 1, 2, 3]
-        """
-        self._checked(None)
-        rows = np.empty(0, np.int64) if exclude is None else self._names.rows(exclude)
+    def _choosing(self) -> Choosing:
         state = self._choosing_state()
-        picked = choose_items(
-            state.diffusion,
-            state.mass(),
-            self.vote_counts_.sum(axis=1),
-            batch_size,
-            strategy,
-            validation.generator(self.random_state if random_state is None else random_state),
-            rows,
-        )
-        return self._names.items(picked)
+        return Choosing(state.diffusion, state.mass(), None)
 
     def _choosing_state(self) -> SpreadState:
         """A state at an alpha fit for choosing, kept and brought up to date with the votes since."""
@@ -562,18 +451,6 @@ class ProbabilisticLabelSpreading(VotesEstimator):
             confidence_level=confidence_level,
             rng=validation.generator(self.random_state if random_state is None else random_state),
         )
-
-    @property
-    def annotators_(self) -> pd.DataFrame | None:
-        """One row per named annotator; flag "unknown" where votes cannot tell; None where nobody is named."""
-        check_is_fitted(self)
-        if self._weighting is not None:
-            return self._weighting.fit.report.to_frame()
-        if self._votes.annotators is None or len(self.classes_) == 0:
-            return None
-        if self._unrated is None:
-            self._unrated = rate_only(self._state.diffusion, self._votes, len(self.classes_))
-        return self._unrated.to_frame()
 
     def explain(self, item: Hashable, top: int | None = 10) -> pd.DataFrame:
         """The votes behind one soft label: item, label, annotator (if named), weight, heaviest first.

@@ -218,6 +218,7 @@ def _pack_annotators(fit: AnnotatorFit) -> tuple[dict[str, Any], dict[str, AnyAr
     facts = {
         "objects": [name for name, values in report.items() if values.dtype == object],
         "numbers": {name: float(getattr(fit, name)) for name in _FIT_NUMBERS},
+        "reason": fit.reason,
     }
     return facts, packed | {name: values for name, values in parts.items() if values is not None}
 
@@ -225,7 +226,8 @@ def _pack_annotators(fit: AnnotatorFit) -> tuple[dict[str, Any], dict[str, AnyAr
 def _unpack_annotators(facts: dict[str, Any], arrays: dict[str, AnyArray]) -> AnnotatorFit:
     report = {name: unpack_names(arrays[f"report.{name}"], name in facts["objects"]) for name in _REPORT}
     parts: dict[str, Any] = {name: arrays.get(name) for name in _FIT_ARRAYS}
-    return AnnotatorFit(report=AnnotatorReport(**report), **facts["numbers"], **parts)
+    reason = facts.get("reason", "")  # files of older versions hold no neutral fit
+    return AnnotatorFit(report=AnnotatorReport(**report), reason=reason, **facts["numbers"], **parts)
 
 
 def _restore_prior(est: VotesEstimator) -> None:

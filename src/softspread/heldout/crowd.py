@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.sparse import csr_array
 
-from softspread._common.types import FloatArray, IntArray
+from softspread._common.types import BoolArray, FloatArray, IntArray
 from softspread.diffusion.diagonal import own_reach
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.profiles import local_profiles
@@ -80,6 +80,13 @@ class Crowd:
         """p_v: what everybody but the annotator says about the item, with so much of the class shares."""
         spread = self.diffusion.spread(self.ballots.rows, amounts)
         total = np.maximum(spread.mass(self._rows) - own, 0.0) + strength * self.class_shares
+        return np.asarray(total / total.sum(axis=1, keepdims=True))
+
+    def said_by(self, heard: BoolArray, strength: float) -> FloatArray:
+        """(named, n_classes) what the annotators in ``heard`` (a,) say, and all votes without a name."""
+        counted = self.cast * np.append(heard, True)[self.ballots.annotator][:, None]
+        mass = self.diffusion.spread(self.ballots.rows, counted, tol=self.rule.tol).mass(self._rows)
+        total = np.maximum(mass, 0.0) + strength * self.class_shares
         return np.asarray(total / total.sum(axis=1, keepdims=True))
 
     @cached_property

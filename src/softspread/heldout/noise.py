@@ -56,11 +56,8 @@ def find_noise(ballots: Ballots, loss: FloatArray, model: NoiseModel | None = No
     loss : (v,) mean |q - y|^2 of a good prediction q that has not seen the item's votes
     """
     model = NoiseModel() if model is None else model
-    shares, concentration = model.shares, ballots.concentration
-    repeats = 1 / concentration - 1  # effective number of votes, less one
-    spread = np.maximum(ballots.sharpness - (ballots.mean_vote**2).sum(axis=1), 0.0)
-    several = repeats > 0
-    v = np.where(several, spread / np.where(several, 1 - concentration, 1.0), 0.0)  # unbiased
+    shares, v = model.shares, ballots.own_noise
+    repeats = 1 / ballots.concentration - 1  # effective number of votes, less one
     differences, expected = float(repeats @ v), float(repeats @ loss)
     likely = (model.belief - 1 + differences) * np.log(shares) - shares * expected
     chances = np.exp(likely - likely.max())

@@ -11,6 +11,7 @@ INTERVALS: "Registry[IntervalMethod]" = Registry(
     "method",
     "softspread.intervals",
     {
+        "posterior": "softspread.intervals.methods:posterior_method",
         "wilson": "softspread.intervals.methods:wilson_method",
         "wilson_floor": "softspread.intervals.methods:wilson_floor_method",
         "hoeffding": "softspread.intervals.methods:hoeffding_method",

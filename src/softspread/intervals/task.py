@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from softspread._common.types import AnyArray, FloatArray
 from softspread.errors import InputError
+from softspread.posterior.posterior import Posterior
 from softspread.spreading.evidence import Evidence
 from softspread.spreading.state import SpreadState
 
@@ -22,6 +23,14 @@ class SpreadFit:
     fitted: Callable[[], tuple[Evidence, FloatArray]]  # evidence and soft labels of the fitted items
     prior: FloatArray | None  # (n, n_classes) as the user gave it
     kept: dict[str, Any]  # where a method may keep a result until the votes change
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posteriors:
+    """The posterior of the items asked about, and that of the fitted ones, which says how wide to be."""
+
+    asked: Posterior
+    fitted: Posterior
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +51,8 @@ class IntervalTask:
         Features of the items if they are new; None: the fitted items.
     spread : SpreadFit, optional
         How the votes were spread; None for estimators that do not spread votes.
+    posteriors : function, optional
+        Makes the posterior of the items; None for estimators that have none.
     """
 
     p: FloatArray
@@ -51,6 +62,7 @@ class IntervalTask:
     lipschitz: float | None = None
     new_items: AnyArray | None = None
     spread: SpreadFit | None = None
+    posteriors: Callable[[], Posteriors] | None = None
 
     def spread_fit(self) -> SpreadFit:
         """How the votes were spread, or an :class:`InputError` where they were not."""

@@ -1,4 +1,8 @@
-"""Two kinds of uncertainty: people disagree, or too few votes have arrived."""
+"""Two kinds of uncertainty: people disagree, or too few votes have arrived.
+
+posterior  ->  expected entropy, mutual information, P(a class has at least .7)        [two uncertainties]
+intervals  ->  entropy of p, mean width, whether the interval of a class reaches .7
+"""
 
 from dataclasses import dataclass
 
@@ -6,11 +10,15 @@ import numpy as np
 import pandas as pd
 
 from softspread._common import validation
+from softspread._common.entropy import entropy, largest_entropy
 from softspread._common.types import AnyArray, BoolArray, FloatArray
 from softspread.errors import InputError
+from softspread.posterior.posterior import Posterior
+from softspread.posterior.summary import expected_entropy
 from softspread.spreading.evidence import SoftLabels
 
 CLEAR, AMBIGUOUS, TOO_FEW = "clear", "ambiguous", "not enough votes"
+AGREEMENT = 0.7  # an item is clear if one class has this probability; above .5, so at most one class can
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,9 +28,11 @@ class UncertaintySplit:
     Attributes
     ----------
     aleatoric : (n,) array
-        Entropy of p over its largest value: 0 = all agree, 1 = all classes alike.
+        Entropy of the soft label over its largest value: 0 = all agree, 1 = all classes alike. Under a
+        posterior its expectation, from intervals that of p.
     epistemic : (n,) array
-        Mean width of the item's intervals: 0 = known, 1 = unknown.
+        0 = known, 1 = unknown. Under a posterior what one more vote would tell about the true soft label
+        (mutual information), over the largest entropy; from intervals their mean width.
     evidence : (n,) array
         Virtual votes.
     verdict : (n,) array
@@ -30,7 +40,8 @@ class UncertaintySplit:
 
     See Also
     --------
-    uncertainty_split : Makes one.
+    uncertainty_split : Makes one from intervals.
+    ProbabilisticLabelSpreading.uncertainty : The same for a fitted estimator.
 
     Examples
     --------
@@ -39,8 +50,8 @@ class UncertaintySplit:
     ['clear']
     """
 
-    aleatoric: FloatArray  # (n,)  entropy of p over its largest value: 0 = all agree, 1 = all classes alike
-    epistemic: FloatArray  # (n,)  mean width of the item's intervals: 0 = known, 1 = unknown
+    aleatoric: FloatArray  # (n,)  0 = all agree, 1 = all classes alike
+    epistemic: FloatArray  # (n,)  0 = known, 1 = unknown
     evidence: FloatArray  # (n,)   virtual votes
     verdict: AnyArray  # (n,)      "clear", "ambiguous" or "not enough votes"
 
@@ -61,6 +72,34 @@ class UncertaintySplit:
         return pd.DataFrame({name: getattr(self, name) for name in columns})
 
 
+def split_posterior(
+    posterior: Posterior, level: float, n_classes: int, agreement: float = AGREEMENT
+) -> UncertaintySplit:
+    """Both kinds of uncertainty and the verdict as the posterior sees them, theory [two uncertainties].
+
+    Parameters
+    ----------
+    level : how sure a verdict must be
+    n_classes : one class alone has a second column in the posterior, for whatever else there may be
+    """
+    p, largest = posterior.mean(), largest_entropy(posterior.n_classes)
+    aleatoric = np.clip(expected_entropy(posterior.mixtures, posterior.workers) / largest, 0.0, 1.0)
+    epistemic = np.maximum(entropy(p) / largest - aleatoric, 0.0)
+    verdict = verdicts(posterior, level, n_classes, agreement)
+    return UncertaintySplit(aleatoric, epistemic, posterior.evidence(), verdict)
+
+
+def verdicts(posterior: Posterior, level: float, n_classes: int, agreement: float = AGREEMENT) -> AnyArray:
+    """(n,) what is known about each item, with probability ``level`` or more.
+
+    "clear": one class, named, has at least ``agreement``; "ambiguous": no class has; else "not enough votes".
+    """
+    reaches = 1 - posterior.below(agreement)[:, :n_classes]
+    clear = reaches.max(axis=1) >= level
+    ambiguous = 1 - reaches.sum(axis=1) >= level  # at most one class can reach it, so chances add up
+    return np.where(clear, CLEAR, np.where(ambiguous, AMBIGUOUS, TOO_FEW))
+
+
 def split_uncertainty_of(labels: SoftLabels) -> UncertaintySplit:
     """The same for soft labels with intervals, see :func:`uncertainty_split`."""
     if labels.lower is None or labels.upper is None:
@@ -74,7 +113,7 @@ def uncertainty_split(
     upper: FloatArray,
     evidence: FloatArray,
     *,
-    agreement: float = 0.7,
+    agreement: float = AGREEMENT,
     narrow: float = 0.2,
 ) -> UncertaintySplit:
     """Tell items on which people truly disagree from items on which too few votes were cast.
@@ -119,10 +158,7 @@ def uncertainty_split(
             f"p, lower and upper must have one shape and evidence one entry per item, got {p.shape}, "
             f"{lower.shape}, {upper.shape} and {evidence.shape}."
         )
-    n_classes = p.shape[1]
-    logs = np.log(p, out=np.zeros_like(p), where=p > 0)
-    entropy = np.maximum(-(p * logs).sum(axis=1), 0.0)
-    aleatoric = np.minimum(entropy / np.log(n_classes), 1.0) if n_classes > 1 else np.zeros(len(p))
+    aleatoric = np.minimum(entropy(p) / largest_entropy(p.shape[1]), 1.0)
     width = upper - lower
     known: BoolArray = width.max(axis=1) <= narrow
     clear = (lower.max(axis=1) >= agreement) | (known & (p.max(axis=1) >= agreement))

@@ -92,7 +92,7 @@ def sums_of_squares(
     everywhere = float(opinions.squares @ sources**2)
     bias = None
     if lipschitz is not None:
-        bias = sums.bias + rest * min(1.0, lipschitz * _diameter(graph) if lipschitz else 0.0)
+        bias = sums.bias + rest * min(1.0, lipschitz * diameter(graph) if lipschitz else 0.0)
     return SumsOfSquares(
         squares=sums.squares,
         missing=np.minimum(reach * heaviest * rest, reach**2 * everywhere),  # [missing squares]
@@ -103,8 +103,8 @@ def sums_of_squares(
     )
 
 
-def _diameter(graph: Graph) -> float:
-    """No two items are further apart than the diagonal of the box around all of them."""
+def diameter(graph: Graph) -> float:
+    """No two items of a graph with features are further apart: the diagonal of the box around them."""
     X = np.asarray(graph.features, dtype=np.float64)
     return float(np.linalg.norm(X.max(axis=0) - X.min(axis=0)))
 

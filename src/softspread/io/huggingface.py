@@ -1,6 +1,6 @@
 """Soft labels as a folder that Hugging Face's ``datasets.load_from_disk`` opens; written with pyarrow alone.
 
-item, soft_label, label, evidence, lower, upper; the facts of the run in the schema and the description
+item, soft_label, label, evidence, lower, upper, verdict; the facts of the run in schema and description
 """
 
 import json
@@ -41,6 +41,8 @@ def write_dataset(path: Path, labels: SoftLabels) -> None:
     }
     if labels.lower is not None and labels.upper is not None:
         columns |= {"lower": (_lists(labels.lower), NUMBERS), "upper": (_lists(labels.upper), NUMBERS)}
+    if labels.verdict is not None:
+        columns["verdict"] = arrow_names(labels.verdict), {"dtype": "string", "_type": "Value"}
     features = {name: kind for name, (_, kind) in columns.items()}
     facts = {"huggingface": json.dumps({"info": {"features": features}})}
     if labels.metadata:
@@ -97,6 +99,7 @@ def read_dataset(source: Path) -> SoftLabels:
             numbers("lower") if ranged else None,
             numbers("upper") if ranged else None,
             metadata,
+            objects(table.column("verdict").to_pylist()) if "verdict" in table.column_names else None,
         )
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
         raise InputError(f"{source} is no datasets folder of soft labels ({str(error)[:150]}).") from error

@@ -1,9 +1,9 @@
 """Soft labels as a file, in six formats, with the facts of the run inside or beside it.
 
-    item, p_<class>..., evidence, lower_<class>..., upper_<class>...    one row per item: parquet, csv, tsv,
-                                                                        jsonl
+    item, p_<class>..., evidence, lower_<class>..., upper_<class>..., verdict    one row per item: parquet,
+                                                                        csv, tsv, jsonl
     item, label, weight, evidence                                       one row per item and class: weighted
-    item, soft_label, label, evidence, lower, upper                     a folder for Hugging Face datasets
+    item, soft_label, label, evidence, lower, upper, verdict            a folder for Hugging Face datasets
     tasks with predictions                                              for Label Studio
 
 Numbers are written in single precision: seven digits, where soft labels are known to four. Parquet and the
@@ -102,7 +102,10 @@ def with_evidence(labels: SoftLabels, least: float) -> SoftLabels:
 # ----------------------------------------------------------------------------------------------------- tables
 def _wide_table(labels: SoftLabels) -> Any:
     names, columns = zip(*labels.columns(), strict=True)
-    return _arrow_table(labels, ["item", *names], [arrow_names(labels.ids), *map(single_precision, columns)])
+    arrays = [arrow_names(labels.ids), *map(single_precision, columns)]
+    if labels.verdict is not None:
+        names, arrays = (*names, "verdict"), [*arrays, arrow_names(labels.verdict)]
+    return _arrow_table(labels, ["item", *names], arrays)
 
 
 def _weighted_table(labels: SoftLabels) -> Any:
@@ -127,9 +130,8 @@ def _write_parquet(path: Path, table: Any) -> None:
     import pyarrow.parquet as pq
 
     # random digits do not compress: plain numbers are written five times as fast and as small
-    pq.write_table(
-        table, path, compression="snappy", use_dictionary=["item"] if table.num_rows < ROWS_AT_ONCE else []
-    )
+    words = ["verdict"] if table.num_rows >= ROWS_AT_ONCE else ["item", "verdict"]
+    pq.write_table(table, path, compression="snappy", use_dictionary=words)
 
 
 def _write_delimited(delimiter: str) -> Callable[[Path, Any], None]:
@@ -200,6 +202,7 @@ def read_soft_labels(path: str | Path, *, needs_evidence: bool = True) -> SoftLa
         _stacked(table, "lower", found) if ranged else None,
         _stacked(table, "upper", found) if ranged else None,
         metadata,
+        objects(table.columns["verdict"]) if "verdict" in table.columns else None,
     )
 
 

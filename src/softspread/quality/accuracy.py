@@ -7,7 +7,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from softspread._common.types import BoolArray, FloatArray, IntArray
-from softspread.quality.result import FEWEST_REPEATED, Trials
+from softspread.quality.result import Trials
+from softspread.votes.repeats import REPEATS
 
 TINY = np.finfo(np.float64).tiny
 
@@ -71,7 +72,9 @@ def estimate_accuracy(
         _mixture((_likelihoods(sample, marginal, model) * marginal).sum(axis=2), start, model), (2, 1)
     )
     telling = trials.judged.sum(axis=1) >= 2
-    if telling.sum() >= FEWEST_REPEATED:  # wrong predictions sit on ambiguous items: their shapes differ
+    if REPEATS.are_enough(
+        int(telling.sum())
+    ):  # wrong predictions sit on ambiguous items: their shapes differ
         common = _shapes_by_success(if_top[telling], if_not[telling].sum(axis=2), common[0], model)
     if_top = if_top * common[0]
     if_not = if_not * common[1][:, None]

@@ -22,7 +22,6 @@ from softspread.metrics import KL_FLOOR, ROW_SUM
 from softspread.quality.accuracy import estimate_accuracy
 from softspread.quality.entropy import entropy_from_moments, entropy_range, vote_moments
 from softspread.quality.result import (
-    FEWEST_REPEATED,
     N_BOOTSTRAP,
     Estimate,
     Quality,
@@ -33,6 +32,7 @@ from softspread.quality.result import (
 from softspread.spreading.evidence import soft_labels
 from softspread.spreading.state import SpreadState
 from softspread.votes.ballots import Ballots
+from softspread.votes.repeats import repeat_advice
 from softspread.votes.table import VoteTable
 
 UNKNOWN_NOISE = 0.5  # without repeats anything from none to all of the Brier score may be noise: take half
@@ -66,14 +66,13 @@ def estimate_quality(
     """
     table, votes = _checked_pair(p, counts)
     level = validation.between_0_and_1("confidence_level", confidence_level)
-    size = votes.sum(axis=1)
+    n_items, size = len(votes), votes.sum(axis=1)
     table, votes, size = table[size > 0], votes[size > 0], size[size > 0]
     if not len(size):
         raise InputError("counts holds no votes; quality needs items with two or more votes each.")
+    n_bootstrap = validation.count("n_bootstrap", n_bootstrap, smallest=20)
     trials = Trials(table, votes, np.ones(len(size)), np.arange(len(size)), votes)
-    return _estimate(
-        trials, "set apart", level, rng, validation.count("n_bootstrap", n_bootstrap, smallest=20)
-    )
+    return _estimate(trials, n_items, "set apart", level, rng, n_bootstrap)
 
 
 def held_out_quality(
@@ -109,11 +108,21 @@ def held_out_quality(
     judged, at = trials.content.toarray(), trials.position
     left = mass_of_state(state, voted).without(judged, at)
     p = soft_labels(left, prior[voted][at], prior_strength)
-    own = ballots.counts if cast is None else cast.counts(n, n_classes)[voted]
-    whole = np.round(own)
-    soft = (np.abs(whole - own) > ROW_SUM).any(axis=1)
-    whole[soft] = 0.0  # soft votes say nothing about the noise of votes
-    return _estimate(Trials(p, judged, trials.shares, at, whole), "held out", level, rng, n_bootstrap)
+    whole = _whole_votes(ballots if cast is None else Ballots.of(cast, n_classes), n)[voted]
+    return _estimate(Trials(p, judged, trials.shares, at, whole), n, "held out", level, rng, n_bootstrap)
+
+
+def _whole_votes(ballots: Ballots, n_items: int) -> FloatArray:
+    """(n_items, n_classes) votes that show the noise of votes.
+
+    Soft and heavy votes, and several of one annotator on an item, do not: such items count as without votes.
+    """
+    whole = np.round(ballots.counts)
+    plain = (np.abs(whole - ballots.counts) <= ROW_SUM).all(axis=1)
+    plain &= whole.sum(axis=1) == ballots.opinions.number
+    votes = np.zeros((n_items, ballots.n_classes))
+    votes[ballots.voted[plain]] = whole[plain]
+    return votes
 
 
 def _checked_pair(p: Any, counts: Any) -> tuple[FloatArray, FloatArray]:
@@ -135,24 +144,26 @@ def _checked_pair(p: Any, counts: Any) -> tuple[FloatArray, FloatArray]:
 
 
 def _estimate(
-    trials: Trials, source: str, level: float, rng: np.random.Generator | None, n_bootstrap: int
+    trials: Trials, n_items: int, source: str, level: float, rng: np.random.Generator | None, n_bootstrap: int
 ) -> Quality:
+    """Quality of ``n_items`` items from the trials on some of them."""
     rng = np.random.default_rng() if rng is None else rng
-    n_items, n_classes = trials.votes.shape
-    times = bootstrap(n_items, n_bootstrap, rng)
+    n_judged, n_classes = trials.votes.shape
+    times = bootstrap(n_judged, n_bootstrap, rng)
     f = trials.judged / trials.judged.sum(axis=1, keepdims=True)
     top = trials.p.argmax(axis=1)
     brier = _mean(trials, brier_score(trials.p, f), times)
     agreement = interval_of(_mean(trials, f[np.arange(len(top)), top], times), level)
     # a bootstrap of items that all agree knows no doubt
-    agreed = n_items * agreement.value
-    lower, upper = (float(ends[0, 0]) for ends in wilson(np.array([[agreed, n_items - agreed]]), level))
+    agreed = n_judged * agreement.value
+    lower, upper = (float(ends[0, 0]) for ends in wilson(np.array([[agreed, n_judged - agreed]]), level))
     agreement = Estimate(agreement.value, min(agreement.lower, lower), max(agreement.upper, upper))
     repeated = trials.votes.sum(axis=1) >= 2
     n_repeated = int(repeated.sum())
     cross = _mean(trials, -(f * np.log(np.maximum(trials.p, KL_FLOOR))).sum(axis=1), times)
-    notes = []
-    if n_repeated >= FEWEST_REPEATED:
+    notes: tuple[str, ...] = ()
+    advice = repeat_advice(n_repeated, n_items)
+    if advice is None:
         moments = vote_moments(trials.votes, times)
         noise = interval_of(moments[0], level)
         rmse = interval_of(np.sqrt(np.maximum(brier - moments[0], 0.0) / n_classes), level)
@@ -160,12 +171,11 @@ def _estimate(
         accuracy = interval_of(estimate_accuracy(trials, repeated, times, rng), level)
     else:
         rmse, kl, accuracy, noise = _all_possible(brier, cross, agreement, n_classes, level)
-        notes.append(
-            f"items with two or more votes: {n_repeated}; {FEWEST_REPEATED} are needed to separate the noise "
-            "of votes from error: the intervals of RMSE, KL and accuracy hold all that is possible, their "
-            f"values are a guess. RMSE is at most about {rmse.upper:.3f}. Get second votes on "
-            f"{FEWEST_REPEATED - n_repeated} more items."
+        possible = (
+            "The intervals of RMSE, KL and accuracy hold all that is possible, their values are a guess. "
+            f"RMSE is at most about {rmse.upper:.3f}."
         )
+        notes = advice, possible
     return Quality(
         rmse,
         kl,
@@ -174,11 +184,11 @@ def _estimate(
         interval_of(brier, level),
         noise,
         source,
-        n_items,
+        n_judged,
         int(trials.votes.sum()),
         n_repeated,
         level,
-        tuple(notes),
+        notes,
     )
 
 

@@ -9,7 +9,6 @@ from softspread._common import validation
 from softspread._common.types import FloatArray, IntArray
 
 N_BOOTSTRAP = 400  # the ends of a 90 % interval are then known to about a tenth of its width
-FEWEST_REPEATED = 20  # items with two or more votes; below, the noise of votes is not known well enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class Quality:
     """Estimated distance of soft labels from the unknown truth.
 
     ``brier`` and ``agreement`` compare with single votes and need no repeats. ``rmse``, ``kl`` and
-    ``accuracy`` compare with the truth and need 20 items with two or more votes; with fewer, their intervals
+    ``accuracy`` compare with the truth and need 40 items with two or more votes; with fewer, their intervals
     hold all that is possible, their values are a point inside, and ``notes`` says so.
 
     Attributes

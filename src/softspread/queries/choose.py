@@ -14,9 +14,10 @@ from softspread._common import validation
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread.diffusion.diffusion import Diffusion
 from softspread.errors import InputError
+from softspread.posterior.posterior import Posterior
 from softspread.queries.pool import CandidatePool, Strategy
 from softspread.queries.registry import STRATEGIES
-from softspread.queries.rule import DEFAULT_RULE, QueryRule
+from softspread.queries.rule import DEFAULT_LOTTERY, DEFAULT_RULE, LotteryRule, QueryRule
 from softspread.spreading.state import SpreadState
 
 
@@ -29,7 +30,10 @@ def choose_items(
     rng: np.random.Generator | None = None,
     exclude: AnyArray | None = None,
     *,
+    posterior: Posterior | None = None,
+    probabilities: list[float] | None = None,
     rule: QueryRule = DEFAULT_RULE,
+    lottery: LotteryRule = DEFAULT_LOTTERY,
 ) -> IntArray:
     """Choose the items to vote on next.
 
@@ -50,7 +54,12 @@ def choose_items(
         The same generator state gives the same rows.
     exclude : array of int, optional
         Rows never to pick, such as items set apart for estimating quality or already handed out.
-    rule : QueryRule
+    posterior : Posterior, optional
+        What is known about every soft label; the default strategy then picks by it.
+    probabilities : list, optional
+        The probability of each pick is appended here: that of the draw at its step, given the picks before
+        it, theory [query probability]. Refused for strategies that do not know it.
+    rule, lottery : QueryRule, LotteryRule
         The constants of the built-in strategies.
 
     Returns
@@ -73,6 +82,10 @@ def choose_items(
     5
     >>> choose_items(diffusion, np.zeros((20, 2)), np.zeros(20), 2, lambda pool, size: range(size))
     array([0, 1])
+    >>> chances = []
+    >>> rows = choose_items(diffusion, np.zeros((20, 2)), np.zeros(20), 3, "uniform", probabilities=chances)
+    >>> np.round(chances, 4).tolist()
+    [0.05, 0.0526, 0.0556]
     """
     n = diffusion.graph.n_items
     table, counts = _checked_votes(mass, vote_counts, n)
@@ -84,7 +97,19 @@ def choose_items(
             f"batch_size is {size} but only {n_open} items may be picked; ask for fewer or exclude fewer."
         )
     pool = CandidatePool(diffusion, table, counts, allowed.copy(), rng or np.random.default_rng(), rule)
-    return _checked_picks(pick(pool, size), size, allowed, strategy)
+    pool.posterior, pool.lottery, pool.probabilities = posterior, lottery, probabilities
+    n_known = 0 if probabilities is None else len(probabilities)
+    rows = _checked_picks(pick(pool, size), size, allowed, strategy)
+    if probabilities is not None and len(probabilities) != n_known + size:
+        raise InputError(
+            f"strategy {_name(strategy)!r} does not say how probable its picks are; 'uniform' does, and so "
+            "does the default of SoftLabeler."
+        )
+    return rows
+
+
+def _name(strategy: str | Strategy) -> str:
+    return str(getattr(strategy, "__name__", strategy))
 
 
 def choosing_state(state: SpreadState, rule: QueryRule = DEFAULT_RULE) -> SpreadState:
@@ -135,7 +160,7 @@ def _checked_picks(
     picked: Sequence[int] | IntArray, size: int, allowed: BoolArray, strategy: str | Strategy
 ) -> IntArray:
     """What a strategy returned, as rows; refused unless they are as many as asked, distinct and allowed."""
-    rows, name = np.asarray(picked), getattr(strategy, "__name__", strategy)
+    rows, name = np.asarray(picked), _name(strategy)
     if rows.shape != (size,) or rows.dtype.kind not in "iu":
         raise InputError(f"strategy {name!r} must return {size} rows, got {picked!r}.")
     known = (rows >= 0) & (rows < len(allowed))

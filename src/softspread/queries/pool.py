@@ -15,7 +15,8 @@ from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.reach import LocalReach, Reach
 from softspread.errors import InputError
-from softspread.queries.rule import QueryRule
+from softspread.posterior.posterior import Posterior
+from softspread.queries.rule import DEFAULT_LOTTERY, QueryRule
 
 
 class CandidatePool:
@@ -37,8 +38,14 @@ class CandidatePool:
         How many items there are, and how many votes in all.
     rng : numpy.random.Generator
         The only source of chance.
-    rule : QueryRule
+    rule, lottery : QueryRule, LotteryRule
         The constants of the built-in strategies.
+    diffusion : Diffusion
+        The graph at the alpha at which ``mass`` was spread.
+    posterior : Posterior or None
+        What is known about every soft label, where the estimator has one.
+    probabilities : list of float or None
+        A strategy that knows the probability with which it drew each pick appends it here, unless it is None.
     """
 
     def __init__(
@@ -56,6 +63,9 @@ class CandidatePool:
         self.vote_counts = np.clip(counts, 0, np.iinfo(np.int16).max).astype(np.int16)
         self.evidence = np.maximum(mass, 0.0).sum(axis=1)
         self._graph, self._reach = diffusion.graph, LocalReach(diffusion, rule.push_floor)
+        self.diffusion, self.lottery = diffusion, DEFAULT_LOTTERY
+        self.posterior: Posterior | None = None
+        self.probabilities: list[float] | None = None
 
     @property
     def warming_up(self) -> bool:

@@ -59,4 +59,30 @@ class QueryRule:
         return 1 + (sharpest - 1) * min(1.0, votes_per_item / self.sharpest_from)
 
 
+@dataclass(frozen=True, slots=True)
+class LotteryRule:
+    """How items are drawn with known probabilities: the first votes, and later by the posterior."""
+
+    # The best of a few keeps picks close to a uniform sample, and the probability of every item is known.
+    n_candidates: int = 5
+    # Share of picks drawn uniformly: no item's probability is below this over the number of items.
+    uniform_share: float = 0.1
+    # Share of picks that go to a random voted item while too few items have a second vote, and later.
+    early_repeats: float = 0.2
+    later_repeats: float = 0.02
+    # Below this many votes the posterior knows little: picks cover the items instead ...
+    coverage_votes: int = 50
+    # ... each the best of this many.
+    coverage_candidates: int = 10
+    # Votes' worth of what is believed before any vote arrives.
+    before: float = 0.5
+    # Weight of what a vote does for other items.
+    neighbours: float = 1.0
+    # Votes are taken to travel this far, of the alphas that are at hand.
+    alpha: float = 0.9
+    # Relative residual of the solve that adds up what a vote does for others.
+    tol: float = 1e-3
+
+
 DEFAULT_RULE = QueryRule()
+DEFAULT_LOTTERY = LotteryRule()

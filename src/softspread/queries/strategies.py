@@ -13,11 +13,16 @@ from collections.abc import Callable
 import numpy as np
 
 from softspread._common.types import AnyArray, FloatArray, IntArray
+from softspread.queries.expected import pick_by_coverage, pick_by_expected_error
 from softspread.queries.pool import CandidatePool, FewestVotes, Repeats
 
 
 def uncertainty(pool: CandidatePool, batch_size: int) -> list[int]:
-    """Repeats, else the largest gain of five, with g growing to the rule's sharpest."""
+    """By the posterior's expected error where there is one, else by gain; the first votes by coverage."""
+    if pool.n_votes < pool.lottery.coverage_votes:
+        return pick_by_coverage(pool, batch_size)
+    if pool.posterior is not None:
+        return pick_by_expected_error(pool, pool.posterior, batch_size)
     return _largest_gains(pool, batch_size, pool.rule.sharpest)
 
 
@@ -51,7 +56,10 @@ def balanced(pool: CandidatePool, batch_size: int) -> list[int]:
 
 def uniform(pool: CandidatePool, batch_size: int) -> list[int]:
     """Every set of open items equally likely, whatever votes there are: the paper's way, batch by batch."""
-    return [int(row) for row in pool.rng.choice(pool.open_rows(), batch_size, replace=False)]
+    rows = pool.open_rows()
+    if pool.probabilities is not None:
+        pool.probabilities.extend((1 / np.arange(len(rows), len(rows) - batch_size, -1)).tolist())
+    return [int(row) for row in pool.rng.choice(rows, batch_size, replace=False)]
 
 
 def least_evidence(pool: CandidatePool, batch_size: int) -> list[int]:

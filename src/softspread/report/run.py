@@ -37,7 +37,7 @@ SHOWN_CLASSES = 30
 SHOWN_SHARES = 3  # classes of one item
 SHOWN_ANNOTATORS = 30
 ENOUGH_EVIDENCE = 1.0  # votes' worth: with less, an item is unknown rather than ambiguous
-LEAST_FLAG = "does not follow"
+ODD_FLAGS = ("does not follow", "check")  # shown before all others, in this order
 MEASURES = {
     "rmse": "RMSE: distance from the true soft labels",
     "kl": "KL divergence from the true soft labels",
@@ -327,7 +327,8 @@ def _tuning_section(tuning: Tuning) -> str:
 
 
 def _annotator_section(frame: pd.DataFrame) -> str:
-    ordered = frame.assign(odd=frame["flag"] != LEAST_FLAG).sort_values(["odd", "consistency"], kind="stable")
+    place = frame["flag"].map({flag: place for place, flag in enumerate(ODD_FLAGS)}).fillna(len(ODD_FLAGS))
+    ordered = frame.assign(place=place).sort_values(["place", "consistency"], kind="stable")
     rows = [
         [
             Cell(str(row["annotator"])),
@@ -343,6 +344,7 @@ def _annotator_section(frame: pd.DataFrame) -> str:
         "Annotators",
         table(["Annotator", "Votes", "Agreement with the others", "Consistency", "Verdict"], rows),
         note="Consistency: the estimated share of an annotator's votes that follow the soft labels, the "
-        "rest being blind guesses; with a 90 % interval. Lowest first."
+        "rest being blind guesses; with a 90 % interval. Lowest first. Check: probably does not follow the "
+        "others, but there are too few votes to be sure."
         + (f" {more:,} more are not shown." if more > 0 else ""),
     )

@@ -92,7 +92,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SoftLabels:
-    """What is known about every item: soft label, evidence and interval.
+    """What is known about every item: soft label, evidence, interval and verdict.
 
     Attributes
     ----------
@@ -108,6 +108,8 @@ class SoftLabels:
         Ends of each soft label's interval.
     metadata : mapping
         Facts about the run that made them; written to files.
+    verdict : (n,) array or None
+        "clear", "ambiguous" or "not enough votes", see :func:`~softspread.uncertainty_split`.
 
     See Also
     --------
@@ -130,6 +132,7 @@ class SoftLabels:
     lower: FloatArray | None = None
     upper: FloatArray | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    verdict: AnyArray | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -165,12 +168,23 @@ class SoftLabels:
         >>> labels.take(labels.evidence > 2).labels.tolist()
         ['yes']
         """
-        lower, upper = (None if end is None else end[rows] for end in (self.lower, self.upper))
-        ids, p, evidence = self.ids[rows], self.p[rows], self.evidence[rows]
-        return SoftLabels(ids, self.classes, p, evidence, lower, upper, self.metadata)
+
+        def some(values: AnyArray | None) -> AnyArray | None:
+            return None if values is None else values[rows]
+
+        return SoftLabels(
+            self.ids[rows],
+            self.classes,
+            self.p[rows],
+            self.evidence[rows],
+            some(self.lower),
+            some(self.upper),
+            self.metadata,
+            some(self.verdict),
+        )
 
     def columns(self) -> Iterator[tuple[str, FloatArray]]:
-        """Name and values of each column of the table: p_<class>, evidence, lower_<class>, upper_<class>.
+        """Name and values of each column of numbers: p_<class>, evidence, lower_<class>, upper_<class>.
 
         Yields
         ------
@@ -181,7 +195,7 @@ class SoftLabels:
 
         See Also
         --------
-        to_frame : All of them with the items, as a table.
+        to_frame : All of them with items and verdicts, as a table.
 
         Examples
         --------
@@ -202,7 +216,8 @@ class SoftLabels:
         Returns
         -------
         pandas.DataFrame
-            Columns item, p_<class>..., evidence, lower_<class>..., upper_<class>...
+            Columns item, p_<class>..., evidence, lower_<class>..., upper_<class>... and verdict, those that
+            are known.
 
         Examples
         --------
@@ -213,6 +228,8 @@ class SoftLabels:
         names, columns = zip(*self.columns(), strict=True)  # 1 and "1" may both be classes
         frame = pd.DataFrame(np.column_stack(columns), columns=list(names))
         frame.insert(0, "item", self.ids)
+        if self.verdict is not None:
+            frame["verdict"] = self.verdict
         return frame
 
     def __repr__(self) -> str:
@@ -233,6 +250,8 @@ class SoftLabels:
             values = getattr(first, name)
             if values is not None:
                 shown[name] = np.take_along_axis(values, best, axis=1)[:, 0]
+        if first.verdict is not None:
+            shown["verdict"] = first.verdict
         table = pd.DataFrame({**shown, "evidence": first.evidence}).to_html(
             index=False, float_format="{:.3g}".format
         )

@@ -92,7 +92,7 @@ class Tuning:
     >>> from softspread.tuning.tune import tune
     >>> rng = np.random.default_rng(0)
     >>> X = np.concatenate([rng.normal(c, 0.3, size=(50, 2)) for c in (0, 4)])
-    >>> items = rng.integers(100, size=120)
+    >>> items = rng.integers(100, size=200)
     >>> tuning = tune(X, Votes.from_pairs(items, items // 50), n_neighbors=10)
     >>> tuning.used_truth, 0 < tuning.alpha < 1, tuning.to_frame().columns.tolist()[:2]
     (False, True, ['alpha', 'n_neighbors'])

@@ -25,6 +25,7 @@ from softspread.heldout.split import ENOUGH_VOTES, hold_out
 from softspread.tuning.candidates import DEFAULT_ALPHA, CandidateGraphs, SearchSpace, SpreadOptions
 from softspread.tuning.result import Choice, Tuning, TuningPoint
 from softspread.votes.ballots import Ballots
+from softspread.votes.repeats import REPEATS, RepeatRule, repeat_advice
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class TuningRule:
     # Largest n_voted * (rows of a local solve) / sqrt(1 - alpha), which grow near 1: a minute on two cores
     largest_work: float = 5e8
     usual_strength: float = 3.0  # a good prediction counts as a few votes: log(kappa / 3) ~ Cauchy
-    firm_repeats: int = 40  # this many second votes show the noise of votes well enough
+    repeats: RepeatRule = REPEATS  # how many second votes show the noise of votes well enough
     blind_share: float = 0.2  # of all items: where more have votes, and few a second one, we warn
 
 
@@ -148,15 +149,9 @@ def _in_words(
 
 def _warn_if_blind(ballots: Ballots, n_items: int, rule: TuningRule) -> None:
     """Many items have votes of their own, and next to nothing shows how much such a vote is worth."""
-    share = len(ballots.voted) / n_items
-    if share > rule.blind_share and ballots.n_repeats < rule.firm_repeats:
-        warnings.warn(
-            f"{share:.0%} of the items have votes of their own, but only {ballots.n_repeats} votes are "
-            "second votes on an item: how far one vote can be trusted is largely a guess, and with it alpha. "
-            f"Collect about {rule.firm_repeats} second votes, or set alpha yourself.",
-            SoftspreadWarning,
-            stacklevel=4,
-        )
+    advice = repeat_advice(ballots.n_repeated, n_items, rule.repeats)
+    if advice is not None and len(ballots.voted) > rule.blind_share * n_items:
+        warnings.warn(advice, SoftspreadWarning, stacklevel=4)
 
 
 _Key = tuple[int, float]  # number of neighbours (0 for a given graph), alpha

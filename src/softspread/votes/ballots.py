@@ -134,6 +134,11 @@ class Ballots:
         return self.n_votes - len(self.voted)
 
     @cached_property
+    def n_repeated(self) -> int:
+        """Items with two or more independent votes."""
+        return int(np.count_nonzero(self.opinions.number > 1))
+
+    @cached_property
     def sharpness(self) -> FloatArray:
         """(v,) weighted mean of |y|^2 over an item's votes y, each summing to 1; 1 unless votes are soft."""
         weight = sums(self.vote, self.weight, self.n_votes)
@@ -146,6 +151,13 @@ class Ballots:
         squares = sums(self.vote, self.weight, self.n_votes) ** 2
         share = sums(self.item_of_vote, squares, len(self.voted)) / self.totals**2
         return np.minimum(share, 1.0)
+
+    @cached_property
+    def own_noise(self) -> FloatArray:
+        """(v,) unbiased E|y - p|^2 of a vote, from the item's own votes: how often two differ; 0 with one."""
+        spread = np.maximum(self.sharpness - (self.mean_vote**2).sum(axis=1), 0.0)
+        several = self.concentration < 1
+        return np.where(several, spread / np.where(several, 1 - self.concentration, 1.0), 0.0)
 
     @cached_property
     def opinions(self) -> "Opinions":

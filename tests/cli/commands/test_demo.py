@@ -14,7 +14,7 @@ from softspread.report.layout import LayoutRule
 @pytest.fixture
 def quick(monkeypatch):
     """The first 300 digits, one setting of each method, soft labels of ten trees, a short layout."""
-    short = {"alphas": (0.9,), "gammas": (1.0,), "neighbor_counts": (5,)}
+    short = {"gammas": (1.0,), "neighbor_counts": (5,)}
     small = {"n_items": 300, "n_trees": 10, "layout": LayoutRule(rounds=5)}
     monkeypatch.setattr(demo, "DemoPlan", functools.partial(demo.DemoPlan, **short, **small))
 
@@ -25,7 +25,7 @@ def test_demo_prints_the_table_and_writes_the_report(quick, tmp_path):
     result = run("demo", "--draws", 1, "--out", out)
     assert result.exit_code == 0, result.output
     assert "Nearest votes" in result.stdout
-    assert "wins" in result.stdout
+    assert "SoftLabeler has RMSE" in result.stdout
     assert "4/4" not in result.stdout
     assert "4/4" in result.stderr
     assert os.listdir(tmp_path) == ["demo.html"]

@@ -26,6 +26,7 @@ from softspread.intervals.vote_sums import sums_of_squares
 from softspread.intervals.wilson import SNAP
 from softspread.spreading.evidence import soft_labels
 from softspread.votes.ballots import Ballots
+from softspread.votes.repeats import RepeatRule
 from voting import drawn, mass_of, table
 
 
@@ -146,26 +147,26 @@ def test_small_true_probabilities_are_not_excluded():
 
 
 def test_few_second_votes_are_reported(blobs):
-    """Under 20 items with two votes: a warning that says how many to ask again; a heavy vote is no second."""
+    """Under 40 items with two votes: a warning that says how many to ask again; a heavy vote is no second."""
     graph, truth = blobs
     rows = np.arange(0, 400, 2)
     votes = table(rows, truth[rows].argmax(axis=1))
-    with pytest.warns(SoftspreadWarning, match="only 0 items have a second vote.*about 50 items"):
+    with pytest.warns(SoftspreadWarning, match=r"No item has a second vote.*on 40 more items"):
         fit, p = fitted(graph, votes, 4)
     assert np.isfinite(calibrated(fit, p, 0.9)[0]).all()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         twice, _ = fitted(graph, table(np.tile(votes.rows, 2), np.tile(votes.columns, 2)), 4)
     assert twice.n_repeated == 200
-    with pytest.warns(SoftspreadWarning, match="only 0 items have a second vote"):
+    with pytest.warns(SoftspreadWarning, match="No item has a second vote"):
         fitted(graph, table(votes.rows, votes.columns, np.full(200, 2.0)), 4)
 
 
 def test_other_constants_are_an_argument(blobs):
     """A model that asks for more second votes warns earlier; one-sided tails may be other ones."""
     graph, truth = blobs
-    strict = replace(MODEL, few_repeated=10_000, enough_repeated=20_000)
-    with pytest.warns(SoftspreadWarning, match="fewer than 10000.*about 20000 items"):
+    strict = replace(MODEL, repeats=RepeatRule(enough=10_000))
+    with pytest.warns(SoftspreadWarning, match="it takes about 10000"):
         fitted(graph, drawn(truth, 300, 0), 4, model=strict)
     upper = beta_interval(np.array([0.5]), np.array([9.0]), 0.1, replace(MODEL, tail_share=0.5))[1]
     assert_allclose(upper, beta.ppf(0.95, 0.5, 9))

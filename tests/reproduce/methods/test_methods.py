@@ -145,7 +145,7 @@ def line_votes(n_votes=400, seed=0, dimension=2):
 def test_a_classifier_that_knows_is_used_and_one_that_does_not_is_left_out():
     """In ten dimensions neighbours know little of a plane that a classifier finds; no plane parts two
     moons."""
-    X, votes = line_votes(150, dimension=10)
+    X, votes = line_votes(200, dimension=10)
     truth = np.eye(2)[(X[:, 0] > 0).astype(int)]
     task = Task(Dataset("line", np.arange(2), X, truth), votes, 0)
     helped, plain = (
@@ -155,7 +155,7 @@ def test_a_classifier_that_knows_is_used_and_one_that_does_not_is_left_out():
     assert rmse(truth, helped.p) < rmse(truth, plain.p)
     moons = two_moons(300, n_steps=300)
     rng = np.random.default_rng(0)
-    items = rng.integers(300, size=200)
+    items = rng.integers(300, size=240)
     task = Task(moons, Votes.from_pairs(items, moons.labels[items], classes=[0, 1]), 0)
     outcome = METHODS["pls"](task, alpha="auto", n_neighbors=10, prior="votes")
     assert outcome.chosen["prior"] == "none"

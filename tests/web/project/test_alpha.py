@@ -39,7 +39,7 @@ def tuner_of(service, **rule):
     return AlphaTuner(service.state, service.history, auto=True, n_jobs=1, rule=AlphaRule(**rule))
 
 
-@pytest.mark.filterwarnings("ignore:.*votes of their own:softspread.errors.SoftspreadWarning")
+@pytest.mark.filterwarnings("ignore:.*a second vote:softspread.errors.SoftspreadWarning")
 def test_alpha_is_chosen_from_ten_votes_on_and_again_when_there_are_half_as_many_more(auto):
     """Fewer new votes change nothing."""
     tuner, seen = tuner_of(auto), []

@@ -20,8 +20,9 @@ def demo(
 ) -> None:
     """See what a few votes are worth on 1797 handwritten digits.
 
-    Draws simulated votes, estimates soft labels by spreading and by the baselines, prints their errors
-    and writes a report that opens in any browser. Needs no data and no network.
+    Draws simulated votes, estimates soft labels by SoftLabeler, by the paper's own method and by the
+    baselines, prints their errors and writes a report that opens in any browser. Needs no data and no
+    network.
 
     Example: softspread demo --draws 3 --out demo.html
     """
@@ -33,7 +34,7 @@ def demo(
     from softspread._common.progress import progress_bar
 
     n_steps = demos.DemoPlan().n_steps(draws)
-    with progress_bar("drawing, spreading", n_steps, not run.common.quiet) as advance:
+    with progress_bar("drawing, fitting", n_steps, not run.common.quiet) as advance:
         result = demos.run_demo(run.seed, draws, advance)
     typed = f"softspread demo --seed {run.seed} --draws {draws}"
     write_text(out, demos.demo_page(result, run.seconds, typed))
@@ -51,16 +52,17 @@ def _show(console: Any, result: "DemoResult", out: Path) -> None:
     table.add_column("method", no_wrap=True)
     for score in result.rows[0].scores:
         table.add_column(f"{score.n_votes} votes\n{score.budget:.0%} of items", justify="right", no_wrap=True)
-    lowest = [verdict.winner for verdict in result.verdicts]
+    lowest = [verdict.lowest for verdict in result.verdicts]
     for number, row in enumerate(result.rows):
         cells = []
         for score, best in zip(row.scores, lowest, strict=True):
             text = score_text(score, TABLE_DIGITS)
-            setting = "" if row.spreads or not score.setting else f"\n[dim]{score.setting}[/]"
+            setting = f"\n[dim]{score.setting}[/]" if score.setting else ""
             cells.append((f"[bold green]{text}[/]" if score is best else text) + setting)
-        table.add_row(row.title, *cells, end_section=row.spreads and not result.rows[number + 1].spreads)
+        ends = not row.is_baseline and result.rows[number + 1].is_baseline
+        table.add_row(row.title, *cells, end_section=ends)
     console.print(table)
     for verdict in result.verdicts:
         console.print(f"• {verdict.sentence()}", markup=False)
-    console.print("Winning settings are the best of those tried, known only in hindsight.", style="dim")
+    console.print("Baselines stand with their best setting, known only in hindsight.", style="dim")
     console.print(f"Report: {out}", markup=False, soft_wrap=True)

@@ -1,5 +1,6 @@
 """``softspread spread``: soft labels with intervals for all items, from votes on some."""
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -59,15 +60,15 @@ def spread(
         pictures = Thumbnails(images)
 
     from softspread.cli import fitting
-    from softspread.intervals.uncertainty import split_uncertainty_of
     from softspread.io.soft_labels import write_soft_labels
 
     fit = fitting.fit(run, inputs)
     est = fit.est
     with run.stage(f"intervals ({intervals.interval})"):
         labels = est.soft_labels(intervals.confidence, intervals.interval)
-        verdict = split_uncertainty_of(labels).verdict
-        verdicts = {word: int((verdict == word).sum()) for word in VERDICTS}
+        verdicts = dict.fromkeys(VERDICTS, 0) | Counter(
+            () if labels.verdict is None else labels.verdict.tolist()
+        )
     facts = _facts(fit)
     facts["parameters"] |= {"interval": intervals.interval, "confidence_level": intervals.confidence}
     labels = replace(labels, metadata=facts | {"warnings": list(run.warnings)})

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from softspread.votes.repeats import REPEATS, RepeatRule
+
 Gaussian = tuple[float, float]  # centre and width
 
 
@@ -46,8 +48,7 @@ class CalibrationModel:
     curve_prior: float = 0.3  # how far ln(mean Rs) may be from what the Brier curve says
     exponent_range: tuple[float, float] = (-6.0, 9.0)  # keeps Rs away from 0 and 1
     most_repeated: int = 20_000  # items with two or more votes to look at; more would not move the result
-    few_repeated: int = 20  # under this many items with a second vote we warn ...
-    enough_repeated: int = 50  # ... and recommend this many
+    repeats: RepeatRule = REPEATS  # with fewer items that have a second vote we warn
 
     # ----- intervals
     tail_share: float = 0.75  # of delta left out by a one-sided interval where the density peaks at 0 or 1

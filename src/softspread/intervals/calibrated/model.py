@@ -20,6 +20,7 @@ from softspread.intervals.vote_sums import SumsOfSquares, sums_of_squares
 from softspread.intervals.wilson import SNAP, snap_ends
 from softspread.spreading.evidence import soft_labels
 from softspread.votes.ballots import Ballots
+from softspread.votes.repeats import repeat_advice
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,8 +102,8 @@ def fit_calibrated(
 ) -> CalibratedFit:
     """Learn from the votes how far the neighbours' mean is from an item's own probabilities.
 
-    Warns with :class:`SoftspreadWarning` where fewer than 20 items have a second vote; about 50 are
-    recommended.
+    Warns with :class:`SoftspreadWarning` where fewer than 40 items have a second vote: intervals may then be
+    too narrow.
 
     Parameters
     ----------
@@ -142,18 +143,12 @@ def fit_calibrated(
         parameters = problem.best()
         found = problem.share(np.log(sizes), parameters) * (1 + 1 / np.sqrt(n_votes))
         share = np.minimum(found, model.largest_share)
-    n_repeated = int(np.count_nonzero(ballots.opinions.number > 1))
-    if n_repeated < model.few_repeated:
-        warnings.warn(
-            f"only {n_repeated} items have a second vote; calibrated intervals learn from such items how "
-            f"much neighbours differ, and may be too narrow with fewer than {model.few_repeated}. Ask again "
-            f"about {model.enough_repeated} items that already have a vote.",
-            SoftspreadWarning,
-            stacklevel=3,
-        )
+    advice = repeat_advice(ballots.n_repeated, n, model.repeats)
+    if advice is not None:
+        warnings.warn(advice, SoftspreadWarning, stacklevel=3)
     evidence = mass.sum(axis=1)
     return CalibratedFit(
-        po, 1 / share - 1, counts, evidence, kappa, from_curve, parameters, n_votes, n_repeated
+        po, 1 / share - 1, counts, evidence, kappa, from_curve, parameters, n_votes, ballots.n_repeated
     )
 
 

@@ -24,13 +24,13 @@ function showQuality({ quality, gain, verdict, trend, counts }) {
   const box = $("enough");
   box.dataset.verdict = verdict;
   $("verdict").textContent = { enough: "Enough. More votes would change little.", "go on": "Go on: more votes still help.", unknown: "Too early to tell." }[verdict];
-  let why = "The estimate needs some items with two or more votes.";
+  const why = counts.votes ? [] : ["No votes yet."];
   if (gain?.gain) {
     const share = gain.now.value > 0 ? gain.gain.value / gain.now.value : 0;
-    why = `The next ${number(gain.more)} votes are expected to lower the error by ${percent(share, 1)}.`;
-  } else if (quality?.notes?.length) why = quality.notes[0];
-  else if (!counts.votes) why = "No votes yet.";
-  $("verdict-why").textContent = why;
+    why.push(`The next ${number(gain.more)} votes are expected to lower the error by ${percent(share, 1)}.`);
+  }
+  if (quality?.notes?.length) why.push(quality.notes[0]);
+  $("verdict-why").textContent = why.join(" ");
   const facts = [["Error (RMSE)", range(quality?.rmse, (v) => v.toFixed(3))], ["Accuracy", range(quality?.accuracy, (v) => percent(v))], ["Agreement with a new vote", range(quality?.agreement, (v) => percent(v))]];
   $("measures").replaceChildren(...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
   const x = trend.map((point) => point.votes);
@@ -62,12 +62,14 @@ function showCharts({ timeline, overview, classes }) {
 }
 
 // ---------------------------------------------------------------------------------------------------- people and items
+const FLAGS = { "unknown": ["not known yet", ""], "ok": ["follows the crowd", "ok"], "check": ["worth a look", "check"], "does not follow": ["does not follow", "bad"] };
+
 function showPeople({ annotators, timeline }) {
   const known = new Map(annotators.map((one) => [one.annotator, one]));
   const rows = timeline.people.slice(0, 100).map(({ annotator, votes }) => {
     const one = known.get(annotator);
     const gold = one && one.gold_total ? `${one.gold_right} of ${one.gold_total}` : "–";
-    const flag = !one || one.flag === "unknown" ? ["not known yet", ""] : one.flag === "ok" ? ["follows the crowd", "ok"] : ["does not follow", "bad"];
+    const flag = FLAGS[one?.flag] ?? FLAGS.unknown;
     return make("tr", {}, make("th", { scope: "row" }, annotator), make("td", { class: "num" }, number(votes)),
       make("td", { class: "num" }, one?.agreement === null || !one ? "–" : percent(one.agreement)),
       make("td", {}, one && one.consistency !== null && one.flag !== "unknown" ? intervalBar(one.lower, one.consistency, one.upper) : "–"),

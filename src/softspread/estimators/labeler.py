@@ -1,0 +1,503 @@
+"""The recommended estimator: several experts, weighed by held-out votes, and one posterior per item."""
+
+import logging
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from softspread._common import validation
+from softspread._common.types import AnyArray, BoolArray, FloatArray, RandomState
+from softspread.annotators.weighting import Weighting
+from softspread.diffusion.diffusion import Diffusion
+from softspread.errors import InputError
+from softspread.estimators.auto import ANNOTATOR_MODELS, choose_settings
+from softspread.estimators.base import Answer
+from softspread.estimators.graph_based import Choosing, GraphEstimator
+from softspread.graph.graph import Graph
+from softspread.intervals.labels import evidence_in
+from softspread.intervals.task import Posteriors
+from softspread.posterior.blend import Blend, fit_blend
+from softspread.posterior.experts import OwnVotes, own_votes
+from softspread.posterior.live import LiveBlend
+from softspread.posterior.posterior import Posterior
+from softspread.queries.rule import DEFAULT_LOTTERY
+from softspread.spreading.evidence import Evidence, soft_labels
+from softspread.tuning.candidates import DEFAULT_ALPHA, SearchSpace
+from softspread.votes.reading import NamedVotes
+from softspread.votes.repeats import repeat_advice
+from softspread.votes.table import VoteTable
+from softspread.votes.votes import Votes
+
+CLASSIFIERS = ("auto", "none")
+log = logging.getLogger("softspread")
+
+
+@dataclass(frozen=True, slots=True)
+class RefitRule:
+    """When further votes make it worthwhile to learn weights, classifiers and trust again."""
+
+    share: float = 0.25  # of the votes at the last fit: the error falls by some 5 % with a quarter more votes
+    fewest: int = 20  # votes; below, a fit after every vote would be no better
+
+    def due(self, n_since: int, n_fitted: int) -> bool:
+        """Whether so many votes since a fit to so many ask for another one."""
+        return n_since > max(self.fewest, self.share * n_fitted)
+
+
+REFIT = RefitRule()
+
+
+class SoftLabeler(GraphEstimator):
+    """Soft labels with honest uncertainty for all items, from votes on a few: start here.
+
+    Experts predict each item without its own votes: spreading over the graph at several alphas, classifiers
+    of the votes, a prior if one is given. Held-out votes say how much each expert counts; items with two or
+    more votes say how far all of them together can be trusted; then the item's own votes speak. The result is
+    one posterior per item: its mean is the soft label, its quantiles are the interval.
+
+    Parameters
+    ----------
+    alpha : float or "auto", default "auto"
+        How far votes travel. "auto" spreads at eight alphas from 0.05 to 0.999 and weighs them; a number
+        spreads at this one only.
+    n_neighbors : int, default 20
+        Neighbours per item, the item itself not counted.
+    classifier : {"auto", "none"}, default "auto"
+        Whether logistic regressions on the votes join the experts; held-out votes decide what they count.
+    prior : (n, n_classes) or (n_classes,) array-like, optional
+        Probabilities from elsewhere, such as a model's predictions, as a further expert.
+    annotator_model : {"auto", "none", "consistency", "confusion"}, default "auto"
+        How much each annotator's votes count, as in :class:`ProbabilisticLabelSpreading`.
+    bandwidth : {"kth", "mean"} or float, default "kth"
+        The kernel's sigma**2, see :func:`~softspread.knn_graph`.
+    index : str, default "auto"
+        Neighbour search, see :func:`~softspread.knn_graph`.
+    n_jobs : int, optional
+        Threads; all cores by default.
+    random_state : int, Generator or None, optional
+        Seeds the approximate neighbour search, queries and estimates of quality.
+    verbose : bool, default False
+        Show progress bars.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) array
+        Class names, in the order of columns.
+    n_items_ : int
+        How many items were fitted.
+    item_ids_ : (n,) array or None
+        Names of the items; None where votes name them by position.
+    n_features_in_ : int
+        Features per item; 0 for an affinity.
+    feature_names_in_ : (d,) array
+        Names of the features, where X had names.
+    label_distributions_ : (n, n_classes) array
+        Soft labels of the fitted items.
+    transduction_ : (n,) array
+        Their most probable classes.
+    evidence_ : (n,) array
+        How many votes each soft label is worth, own votes and what others say together.
+    votes_ : Votes
+        All votes so far.
+    vote_counts_ : (n, n_classes) array
+        Each item's own votes.
+    graph_ : Graph
+        The graph over which votes travel.
+    weights_ : pandas.Series
+        Share of each expert in the blend, the largest first.
+    trust_ : pandas.DataFrame
+        How many votes the experts' word is worth: probability of each number, over all items.
+    advice_ : str or None
+        What would narrow the intervals, where too few items have a second vote.
+    annotators_ : pandas.DataFrame or None
+        One row per annotator: votes, agreement, consistency with interval, flag; None where nobody is named.
+
+    See Also
+    --------
+    ProbabilisticLabelSpreading : The paper's method by itself: one alpha, no classifiers.
+    VoteHistogram : Each item's own votes alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.concatenate([np.random.default_rng(0).normal(c, 0.3, size=(50, 2)) for c in (0, 4)])
+    >>> y = np.full(100, -1)
+    >>> y[::10] = np.repeat([0, 1], 5)
+    >>> lab = SoftLabeler(n_neighbors=10).fit(X, y)
+    >>> bool((lab.transduction_[:50] == 0).all() and (lab.transduction_[50:] == 1).all())
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float | str = "auto",
+        n_neighbors: int = 20,
+        classifier: str = "auto",
+        prior: ArrayLike | None = None,
+        annotator_model: str = "auto",
+        bandwidth: str | float = "kth",
+        index: str = "auto",
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.n_neighbors = n_neighbors
+        self.classifier = classifier
+        self.prior = prior
+        self.annotator_model = annotator_model
+        self.bandwidth = bandwidth
+        self.index = index
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ------------------------------------------------------------------------------------------------ fitting
+    def fit(
+        self,
+        X: ArrayLike | Graph,
+        y: ArrayLike | Votes | NamedVotes,
+        *,
+        features: ArrayLike | None = None,
+        item_ids: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from votes on some of the items of X.
+
+        Parameters
+        ----------
+        X : (n, d) array-like, or Graph
+            Features of the items, one row each, or their graph.
+        y : (n,) or (n, n_classes) array-like, or Votes
+            One label per item with -1 or None for no vote, votes per item and class, or Votes.
+        features : (n, f) array-like, optional
+            Unreduced features of the same items, such as an encoder's output, for further classifiers: they
+            often know more than the few dimensions that a graph needs.
+        item_ids : (n,) array-like, optional
+            Names by which Votes refer to items; by default they refer to positions.
+        classes : (n_classes,) array-like, optional
+            Class names in the order of columns; by default the labels found, sorted.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        See Also
+        --------
+        update : Further votes on the same items.
+        soft_labels : The answer, with intervals.
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [9.0], [10.0]]
+        >>> SoftLabeler(n_neighbors=1).fit(X, ["no", None, None, "yes"]).predict().tolist()
+        ['no', 'no', 'yes', 'yes']
+        """
+        with self._unchanged_on_failure():
+            self._features = None if features is None else validation.features(features)
+            super().fit(X, y, item_ids=item_ids, classes=classes)
+        return self
+
+    def _check_parameters(self) -> None:
+        self._space = SearchSpace.read(self.alpha, self.n_neighbors, 1e-4, self.prior is not None)
+        validation.choice("classifier", self.classifier, CLASSIFIERS)
+        validation.choice("annotator_model", self.annotator_model, ANNOTATOR_MODELS)
+
+    def _spread(self) -> None:
+        features = self._features
+        if features is not None and len(features) != self.n_items_:
+            raise InputError(
+                f"features must have one row per item ({self.n_items_}), got {len(features)}; give the "
+                "unreduced features of the same items in the same order."
+            )
+        self.graph_ = self._graph_of_items(self._space.neighbors[0])
+        self._diffused = self._rate_annotators()
+        self._learn()
+
+    def _rate_annotators(self) -> Diffusion:
+        """Weigh votes by their annotators, where they are named; rating them asks for an alpha of its own."""
+        named = self.annotator_model != "none" and self._votes.annotators is not None
+        alphas = self._space.alphas if named or len(self._space.alphas) == 1 else [DEFAULT_ALPHA]
+        settings = choose_settings(
+            self.graph_,
+            self._votes,
+            len(self.classes_),
+            SearchSpace(alphas),
+            self.annotator_model,
+            None if self.prior is None else self.prior_,
+            self._options(),
+        )
+        found = settings.annotators
+        self._use_weighting(None if found is None else Weighting(found, self._votes))
+        return settings.diffusion
+
+    def _learn(self) -> None:
+        """Fit experts, weights, sharpness and trust to all votes so far."""
+        graph_features = self.graph_.features
+        classify = self.classifier == "auto"
+        self._blend: Blend = fit_blend(
+            self._diffused,
+            self._own_votes(),
+            alphas=None if self.alpha == "auto" else [float(self.alpha)],
+            X=graph_features if classify else None,
+            features=self._features if classify else None,
+            prior=None if self.prior is None else self._padded_prior(),
+        )
+        self._n_fitted = len(self._votes)
+        self._live = LiveBlend(self._blend, self._diffused)
+        self._forget_derived()
+
+    def _own_votes(self) -> OwnVotes:
+        cast = self._votes if self._weighting is None else self._weighting.weigh(self._votes)
+        return own_votes(self._counted_votes, cast, self.n_items_, len(self.classes_))
+
+    def _padded_prior(self) -> FloatArray:
+        missing = 2 - self.prior_.shape[1]
+        return np.pad(self.prior_, ((0, 0), (0, missing))) if missing > 0 else self.prior_
+
+    def _diffusion(self) -> Diffusion:
+        return self._diffused
+
+    # -------------------------------------------------------------------------------------------- later votes
+    def _spread_more(self, new: VoteTable) -> None:
+        if self._weighting is not None:
+            new = self._weighting.apply(new)
+            self._counted_votes.append(new)
+        n_since = len(self._votes) - self._n_fitted
+        if len(self.classes_) > self._blend.own.n_classes or REFIT.due(n_since, self._n_fitted):
+            log.info("learning again: %d votes since the last fit to %d", n_since, self._n_fitted)
+            self.refit()
+            return
+        self._live.add(new)
+        self._forget_derived()
+
+    def _spread_less(self) -> None:
+        self._learn_after_failure()
+
+    def _learn_after_failure(self) -> None:
+        if self._weighting is not None:
+            self._use_weighting(self._weighting)
+        self._learn()
+
+    def refit(self) -> Self:
+        """Learn experts, weights, sharpness and trust again from all votes so far.
+
+        :meth:`update` moves soft labels at once, but what was learned about experts and trust stays until
+        this runs; it runs by itself after a quarter more votes. Afterwards the estimator is as if it had been
+        fitted to all votes at once.
+
+        Returns
+        -------
+        self
+            The estimator.
+
+        See Also
+        --------
+        update : Further votes.
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [9.0], [10.0]]
+        >>> lab = SoftLabeler(n_neighbors=1).fit(X, [0, -1, -1, 1]).update(1, 0).refit()
+        >>> again = SoftLabeler(n_neighbors=1).fit(X, [0, 0, -1, 1])
+        >>> bool(np.allclose(lab.predict_proba(), again.predict_proba()))
+        True
+        """
+        check_is_fitted(self)
+        self._diffused = self._rate_annotators()
+        self._learn()
+        return self
+
+    def refine(self) -> Self:
+        """Bring what was pushed since the last fit to full accuracy.
+
+        Returns
+        -------
+        self
+            The estimator.
+
+        See Also
+        --------
+        refit : Also learn again.
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [9.0], [10.0]]
+        >>> lab = SoftLabeler(n_neighbors=1).fit(X, [0, -1, -1, 1])
+        >>> lab.update(1, 0).refine().predict().tolist()
+        [0, 0, 1, 1]
+        """
+        check_is_fitted(self)
+        self._refine()
+        return self
+
+    def _refine(self) -> None:
+        if self._live.refine():
+            self._forget_derived()
+
+    # ------------------------------------------------------------------------------------------------ answers
+    @property
+    def _posterior(self) -> Posterior:
+        """The posterior of the fitted items, with all votes so far."""
+        if "posterior" not in self._kept:
+            self._kept["posterior"] = self._live.posterior()
+        posterior: Posterior = self._kept["posterior"]
+        return posterior
+
+    def _posteriors(self, answer: Answer) -> Posteriors:
+        """Of the items asked about, and that of the fit: the tail of intervals waits for the next fit."""
+        asked = self._posterior if answer.X is None else self._posterior_of_new(answer.X)
+        return Posteriors(asked, self._live.at_fit)
+
+    def _posterior_of_new(self, X: AnyArray) -> Posterior:
+        masses = [self._live.mass(rung) for rung in self._blend.rungs]
+        return self._blend.posterior_of_new(self._ties(X), X, masses, self._diffused.workers)
+
+    def _evidence(self) -> Evidence:
+        if "evidence" not in self._kept:
+            self._kept["evidence"] = evidence_in(self._posterior, len(self.classes_))
+        evidence: Evidence = self._kept["evidence"]
+        return evidence
+
+    def _evidence_of_new(self, X: AnyArray) -> tuple[Evidence, FloatArray]:
+        evidence = evidence_in(self._posterior_of_new(X), len(self.classes_))
+        return evidence, np.zeros_like(evidence.mass)
+
+    def soft_labels_of(self, items: ArrayLike) -> FloatArray:
+        """Soft labels of a few fitted items: the quick answer after an update, however many items there are.
+
+        Parameters
+        ----------
+        items : (m,) array-like
+            Ids of the items, or positions where items have no ids.
+
+        Returns
+        -------
+        (m, n_classes) array
+            Soft labels of these items.
+
+        See Also
+        --------
+        soft_labels : The same for all fitted items, with intervals.
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [9.0], [10.0]]
+        >>> lab = SoftLabeler(n_neighbors=1).fit(X, [0, -1, -1, 1]).update(1, 0)
+        >>> bool(np.allclose(lab.soft_labels_of([1, 3]), lab.predict_proba()[[1, 3]]))
+        True
+        """
+        self._checked(None)
+        rows, back = np.unique(self._names.rows(items), return_inverse=True)
+        mass = evidence_in(self._live.of_rows(rows), len(self.classes_)).mass[back]
+        return soft_labels(mass, np.zeros_like(mass), 0.0)
+
+    # ---------------------------------------------------------------------------------------------- queries
+    def _choosing(self) -> Choosing:
+        """The rung nearest to the alpha at which queries choose."""
+        if len(self.classes_) == 0:
+            return Choosing(self._diffused, np.zeros((self.n_items_, 1)), None)
+        rung = min(self._blend.rungs, key=lambda rung: abs(rung.alpha - DEFAULT_LOTTERY.alpha))
+        mass = self._live.mass(rung).astype(np.float64)
+        return Choosing(self._diffused.at(rung.alpha), mass, self._posterior)
+
+    # --------------------------------------------------------------------------------------- what was learned
+    @property
+    def weights_(self) -> pd.Series:
+        """Share of each expert in the blend, the largest first."""
+        check_is_fitted(self)
+        names = [expert.name for expert in self._blend.experts]
+        return pd.Series(self._blend.weights, names, name="weight").sort_values(ascending=False)
+
+    @property
+    def trust_(self) -> pd.DataFrame:
+        """How many votes the experts' word is worth: probability of each number, over all items."""
+        check_is_fitted(self)
+        posterior = self._posterior
+        sizes = np.bincount(posterior.group, minlength=len(posterior.trust.law)) / posterior.n_items
+        chances = sizes @ posterior.trust.law
+        return pd.DataFrame({"votes": posterior.trust.nus, "probability": chances})
+
+    @property
+    def advice_(self) -> str | None:
+        """What would narrow the intervals, where too few items have a second vote."""
+        check_is_fitted(self)
+        return repeat_advice(int((self._own_votes().n_votes > 1).sum()), self.n_items_)
+
+    # ------------------------------------------------------------------------------------------- the mode
+    def mode_probabilities(self, n_draws: int = 200, *, random_state: RandomState = None) -> FloatArray:
+        """How probable it is that each class is the most probable one of its item.
+
+        Parameters
+        ----------
+        n_draws : int, default 200
+            Draws from each item's posterior; the answers are multiples of 1 / n_draws.
+        random_state : int, Generator or None, optional
+            Seeds the draws; by default the estimator's own.
+
+        Returns
+        -------
+        (n, n_classes) array
+            Rows sum to 1.
+
+        See Also
+        --------
+        predict_set : The classes that could be the most probable one.
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [9.0], [10.0]]
+        >>> lab = SoftLabeler(n_neighbors=1).fit(X, [[5, 0], [0, 0], [0, 0], [0, 5]])
+        >>> bool(lab.mode_probabilities(random_state=0)[0, 0] > 0.7)
+        True
+        """
+        self._checked(None)
+        rng = validation.generator(self.random_state if random_state is None else random_state)
+        n_draws = validation.count("n_draws", n_draws, smallest=1)
+        found = self._posterior.mode_probabilities(rng, n_draws)[:, : len(self.classes_)]
+        return np.asarray(found / found.sum(axis=1, keepdims=True)) if len(self.classes_) == 1 else found
+
+    def predict_set(
+        self, confidence_level: float = 0.9, *, n_draws: int = 200, random_state: RandomState = None
+    ) -> BoolArray:
+        """The classes that could be the most probable one of each item.
+
+        Parameters
+        ----------
+        confidence_level : float, default 0.9
+            The set holds the truly most probable class with at least this probability.
+        n_draws : int, default 200
+            Draws from each item's posterior.
+        random_state : int, Generator or None, optional
+            Seeds the draws; by default the estimator's own.
+
+        Returns
+        -------
+        (n, n_classes) array of bool
+            True for the classes of the set, at least one per item.
+
+        See Also
+        --------
+        mode_probabilities : How probable each class is.
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [9.0], [10.0]]
+        >>> lab = SoftLabeler(n_neighbors=1).fit(X, [[5, 0], [0, 0], [0, 0], [0, 5]])
+        >>> lab.predict_set(0.5, random_state=0)[0].tolist()
+        [True, False]
+        """
+        level = validation.between_0_and_1("confidence_level", confidence_level)
+        chances = self.mode_probabilities(n_draws, random_state=random_state)
+        order = np.argsort(-chances, axis=1, kind="stable")
+        ordered = np.take_along_axis(chances, order, axis=1)
+        needed = np.cumsum(ordered, axis=1) - ordered < level - 1e-12
+        members = np.zeros(chances.shape, dtype=bool)
+        np.put_along_axis(members, order, needed, axis=1)
+        return members

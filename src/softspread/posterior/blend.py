@@ -1,0 +1,256 @@
+"""From votes to the posterior of every item.
+
+    votes  ->  experts (ladder, classifiers, prior, shares)  ->  weights by held-out votes  ->  blend q
+           ->  sharpness  ->  m  ->  trust from repeated votes  ->  posterior with each item's own votes
+
+Judged and learned with predictions that have not seen an item's votes, answered with predictions that use all
+of them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from softspread._common.threads import Workers
+from softspread._common.types import AnyArray, FloatArray, IntArray
+from softspread.diffusion.diffusion import Diffusion
+from softspread.posterior.calibration import RULE as CALIBRATION
+from softspread.posterior.calibration import Calibration, CalibrationRule, Setting, fit_calibration
+from softspread.posterior.classifiers import RULE as CLASSIFIERS
+from softspread.posterior.classifiers import ClassifierRule, Model, Space, classifier_experts
+from softspread.posterior.experts import (
+    Expert,
+    Float32Array,
+    OwnVotes,
+    blended,
+    blended_size,
+    class_shares,
+    no_votes,
+    other_shares,
+    prior_expert,
+    shares_expert,
+)
+from softspread.posterior.kernels import RULE as KERNELS
+from softspread.posterior.kernels import KernelRule, kernel_experts
+from softspread.posterior.ladder import RULE as LADDER
+from softspread.posterior.ladder import LadderRule, Rung, climb, descend, ladder_experts
+from softspread.posterior.posterior import Posterior, Variant
+from softspread.posterior.stack import RULE as STACK
+from softspread.posterior.stack import StackRule, stack_weights
+from softspread.posterior.trust import RULE as TRUST
+from softspread.posterior.trust import Trust, TrustRule, fit_trust
+
+
+@dataclass(frozen=True, slots=True)
+class BlendRule:
+    """All constants of the blend in one place."""
+
+    ladder: LadderRule = LADDER
+    classifiers: ClassifierRule = CLASSIFIERS
+    kernels: KernelRule = KERNELS
+    stack: StackRule = STACK
+    calibration: CalibrationRule = CALIBRATION
+    trust: TrustRule = TRUST
+    shares_belief: float = 0.3
+    prior_belief: float = 2.0  # whoever hands over a prior believes in it
+    prior_size: float = 20.0  # votes that a prior is taken to rest on, where it matters how many
+
+
+RULE = BlendRule()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blend:
+    """Experts and all that was learned about them from the votes."""
+
+    experts: Sequence[Expert]  # class shares, ladder, classifiers, kernels, then the prior if there is one
+    weights: FloatArray  # (experts,)
+    n_ladder: int  # experts of the ladder
+    rungs: Sequence[Rung]
+    models: Sequence[tuple[Space, Model]]  # of the classifiers, which follow the ladder
+    calibration: Calibration
+    trust: Trust
+    own: OwnVotes  # of the fit
+    q: Float32Array  # (n, n_classes)  blend before sharpening
+    log_size: Float32Array  # (n,)
+    rule: BlendRule
+
+    def posterior(self, workers: Workers) -> Posterior:
+        """The posterior of every item."""
+        return posterior_of(self.q, self.log_size, self.own, self.calibration, self.trust, workers)
+
+    def posterior_after(self, own: OwnVotes, more: Mapping[float, FloatArray], workers: Workers) -> Posterior:
+        """The posterior after further votes; weights, classifiers, sharpness and trust stay.
+
+        Parameters
+        ----------
+        own : all votes by now
+        more : what the further votes bring to every item at some of the alphas, (n, n_classes)
+        """
+        return self.posterior_of_rows(slice(None), own, own.counts.sum(axis=0), more, workers)
+
+    def posterior_of_rows(
+        self,
+        rows: IntArray | slice,
+        own: OwnVotes,
+        totals: FloatArray,
+        more: Mapping[float, FloatArray],
+        workers: Workers,
+    ) -> Posterior:
+        """The same for some items alone: work grows with their number, not with that of all items.
+
+        Parameters
+        ----------
+        rows : (r,) the items
+        own : what they hold by now, numbered as in ``rows``
+        totals : (n_classes,) all votes by now, of all items
+        more : what the further votes bring to these items at some of the alphas, (r, n_classes)
+        """
+        fitted, place = self.own.on_rows(rows)
+
+        def others() -> Iterator[Float32Array]:
+            for rung in self.rungs:
+                mass = rung.mass[rows] + np.float32(0.0)  # a copy, also of a slice
+                reach = np.ones(own.n_items)
+                reach[fitted.voted] = rung.reach[place]
+                # Close to 1 further votes reach everything: there the fit's votes count until the next fit.
+                counted = own if rung.alpha in more else fitted
+                if rung.alpha in more:
+                    mass += more[rung.alpha].astype(np.float32)
+                counted.add_to(mass, -reach[counted.voted, None])
+                yield np.maximum(mass, np.float32(0.0))
+
+        shares, _, size = other_shares(own, totals)
+        ratings = descend(self.rungs, others(), shares, self.rule.ladder)
+        ladder = ((rating.q, rating.log_size) for rating in ratings)
+        predictions = chain([(shares, size)], ladder, self._fixed(rows))
+        q, log_size = self._blend(predictions, own.n_items)
+        return posterior_of(q, log_size, own, self.calibration, self.trust, workers)
+
+    def posterior_of_new(
+        self, ties: csr_array, X: AnyArray, masses: Sequence[Float32Array], workers: Workers
+    ) -> Posterior:
+        """The posterior of new items, tied to the fitted ones.
+
+        Parameters
+        ----------
+        ties : (r, n) rows of the operator, see :func:`~softspread.graph.extension.tie_newcomers`
+        X : (r, d) the new items
+        masses : what the fitted items hold at each rung
+        """
+        n_new = len(X)
+        shares = shares_expert(self.own, self.rule.shares_belief)
+        start = np.tile(class_shares(self.own).astype(np.float32), (n_new, 1))
+        others = (
+            (rung.alpha * (ties @ mass)).astype(np.float32)
+            for rung, mass in zip(self.rungs, masses, strict=True)
+        )
+        ratings = descend(self.rungs, others, start, self.rule.ladder)
+        ladder = ((rating.q, rating.log_size) for rating in ratings)
+        predictions = chain([(start, shares.log_size)], ladder, self._fixed_of_new(ties, X))
+        q, log_size = self._blend(predictions, n_new)
+        nobody = no_votes(n_new, self.q.shape[1])
+        return posterior_of(q, log_size, nobody, self.calibration, self.trust, workers)
+
+    @property
+    def _others(self) -> Sequence[Expert]:
+        """Experts that do not move with further votes."""
+        return self.experts[1 + self.n_ladder :]
+
+    def _fixed(self, rows: IntArray | slice) -> Iterator[tuple[Float32Array, Float32Array]]:
+        for expert in self._others:
+            size = expert.log_size
+            yield expert.final[rows], size if len(size) == 1 else size[rows]
+
+    def _fixed_of_new(self, ties: csr_array, X: AnyArray) -> Iterator[tuple[Float32Array, Float32Array]]:
+        """Classifiers on X answer by themselves; for the others the neighbours' mean stands in."""
+        total = np.asarray(ties.sum(axis=1)).ravel()
+        near = csr_array(ties.multiply(1 / np.where(total > 0, total, 1.0)[:, None]))
+        for number, expert in enumerate(self._others):
+            if number < len(self.models) and self.models[number][0].takes(X):
+                space, model = self.models[number]
+                yield model.predict(space.of(X)).astype(np.float32), expert.log_size
+            else:
+                yield _near(expert.final, near), _near(expert.log_size, near)
+
+    def _blend(
+        self, predictions: Iterable[tuple[Float32Array, Float32Array]], n_items: int
+    ) -> tuple[Float32Array, Float32Array]:
+        q, log_size = np.zeros((n_items, self.q.shape[1]), np.float32), np.zeros(n_items, np.float32)
+        for weight, (prediction, size) in zip(self.weights.tolist(), predictions, strict=True):
+            if weight > 0:
+                q += np.float32(weight) * prediction
+                log_size += np.float32(weight) * size
+        return q, log_size
+
+
+def _near(values: Float32Array, near: csr_array) -> Float32Array:
+    """Mean over each new item's neighbours, over all items where it has none; one value stays that value."""
+    if len(values) == 1:
+        return values
+    alone = np.asarray(near.sum(axis=1)).ravel() == 0
+    found = np.asarray(near @ values, dtype=np.float32)
+    found[alone] = values.mean(axis=0)
+    return found
+
+
+def posterior_of(
+    q: Float32Array,
+    log_size: Float32Array,
+    own: OwnVotes,
+    calibration: Calibration,
+    trust: Trust,
+    workers: Workers,
+) -> Posterior:
+    """Posterior of items with a given blend, own votes, sharpness and trust."""
+    m = calibration.average(q)
+
+    def variant(setting: Setting) -> Variant:
+        return setting.weight, lambda rows: calibration.apply(q[rows], setting)
+
+    variants = [variant(setting) for setting in calibration.doubts]
+    return Posterior(m, trust.groups(log_size, m), trust, own.voted, own.counts, variants, workers)
+
+
+def fit_blend(
+    diffusion: Diffusion,
+    own: OwnVotes,
+    *,
+    alphas: Sequence[float] | None = None,
+    X: AnyArray | None = None,
+    features: AnyArray | None = None,
+    prior: FloatArray | None = None,
+    rule: BlendRule = RULE,
+) -> Blend:
+    """Learn everything from the votes.
+
+    Parameters
+    ----------
+    diffusion : the graph with its solver; its alpha is not used
+    own : the votes
+    alphas : rungs of the ladder, coarse to fine; None = as the rule says
+    X : (n, d) items as classifiers see them; None = no classifiers on them
+    features : (n, f) unreduced features; None = none
+    prior : (n, n_classes) given probabilities; None = none
+    """
+    shares = shares_expert(own, rule.shares_belief)
+    rungs = climb(diffusion, own, rule.ladder.alphas if alphas is None else alphas, rule.ladder)
+    experts = [shares, *ladder_experts(rungs, shares.final, own, rule.ladder)]
+    n_ladder, models = len(experts) - 1, []
+    for expert, space, model in classifier_experts(X, features, own, rule.classifiers):
+        experts.append(expert)
+        models.append((space, model))
+    experts += kernel_experts(X, diffusion.graph.sigma2, shares.final, own, rule.kernels)
+    if prior is not None:
+        experts.append(prior_expert(prior, own, rule.prior_belief, rule.prior_size))
+    weights = stack_weights(experts, own.mean_vote, rule.stack)
+    q = blended([expert.final for expert in experts], weights)
+    q_held = blended([expert.held for expert in experts], weights)
+    log_size = blended_size(experts, weights, own.n_items)
+    sharpness = fit_calibration(q_held, own.cast, rule.calibration)
+    m, m_held = sharpness.average(q), sharpness.average(q_held)
+    learned = fit_trust(log_size, m, own.voted, m_held, own.cast, own.n_votes, rule.trust)
+    return Blend(experts, weights, n_ladder, rungs, models, sharpness, learned, own, q, log_size, rule)

@@ -1,0 +1,224 @@
+"""Logistic regressions on the votes, cross-fitted by item.
+
+    X standardised           what the features say at large                      C 0.1 to 10
+    X with 150 landmarks     the same with bends: Gaussian bumps around items    C 0.1 to 10
+    features, one scale      unreduced encoder output, 128 main directions       C 0.001 to 1
+
+Spreading knows who is near whom; a classifier knows what the features say at large. A voted item is judged
+by a model that has not seen its votes.
+"""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from softspread._common.types import AnyArray, FloatArray, IntArray
+from softspread.posterior.experts import Expert, Float32Array, OwnVotes
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierRule:
+    """Which classifiers there are and how much work they get."""
+
+    # C of the regressions, and the weight of each before any vote
+    on_features: tuple[tuple[float, float], ...] = ((0.1, 1.0), (1.0, 1.0), (10.0, 0.3))
+    on_landmarks: tuple[tuple[float, float], ...] = ((0.1, 1.0), (1.0, 1.0), (10.0, 0.3))
+    on_unreduced: tuple[tuple[float, float], ...] = ((0.001, 0.7), (0.01, 0.7), (0.1, 0.7), (1.0, 0.7))
+    landmarks: int = 150
+    bump: float = 2.0  # height of a Gaussian bump beside standardised features
+    near: int = 6  # bumps are as wide as the median distance to this nearest landmark
+    folds: int = 5
+    training: int = 20_000  # votes at most
+    work: float = 4e8  # votes times features times classes at most
+    fewest: float = 200  # votes are enough of many, however large the work
+    least_size: float = 0.05  # votes' worth that any classifier counts as
+    steps: int = 60  # of the solver; an expert need not be solved to the last digit
+    tol: float = 1e-3
+    components: int = 128  # main directions of unreduced features
+    settled: float = 10.0  # with this many votes per coefficient a single item hardly moves the model
+    chunk: int = 50_000  # items predicted at once
+
+
+RULE = ClassifierRule()
+
+
+class Space:
+    """Items as a classifier sees them, made a piece at a time."""
+
+    name = "features"
+
+    def __init__(self, X: AnyArray) -> None:
+        self._X = X
+        some = np.asarray(X[_some(len(X), 100_000)], dtype=np.float64)
+        self._centre, spread = some.mean(axis=0), some.std(axis=0)
+        self._spread = np.where(spread > 0, spread, 1.0)
+
+    @property
+    def n_features(self) -> int:
+        """Columns."""
+        return int(self._X.shape[1])
+
+    def takes(self, X: AnyArray) -> bool:
+        """Whether new items come in the form that this space was made from."""
+        return bool(X.shape[1] == self._X.shape[1])
+
+    def of(self, X: AnyArray) -> Float32Array:
+        """Any items in this space."""
+        return np.asarray((X - self._centre) / self._spread, dtype=np.float32)
+
+    def rows(self, rows: Any) -> Float32Array:
+        """Some of the items."""
+        return self.of(self._X[rows])
+
+
+class BumpSpace(Space):
+    """Standardised features, and Gaussian bumps around landmarks."""
+
+    name = "landmarks"
+
+    def __init__(self, X: AnyArray, rule: ClassifierRule = RULE) -> None:
+        super().__init__(X)
+        rng = np.random.default_rng(0)
+        chosen = rng.choice(len(X), max(1, min(rule.landmarks, len(X) // 2)), replace=False)
+        self._landmarks, self._bump = np.asarray(X[chosen], dtype=np.float64), rule.bump
+        distances = self._squared(np.asarray(X[_some(len(X), 2_000)], dtype=np.float64))
+        at = min(rule.near - 1, len(chosen) - 1)
+        self._width = float(np.median(np.partition(distances, at, axis=1)[:, at])) + 1e-12
+
+    @property
+    def n_features(self) -> int:
+        """Columns."""
+        return super().n_features + len(self._landmarks)
+
+    def _squared(self, X: FloatArray) -> FloatArray:
+        L = self._landmarks
+        squared = (X**2).sum(axis=1)[:, None] + (L**2).sum(axis=1) - 2 * X @ L.T
+        return np.asarray(np.maximum(squared, 0.0))
+
+    def of(self, X: AnyArray) -> Float32Array:
+        """Any items in this space."""
+        bumps = self._bump * np.exp(-self._squared(np.asarray(X, dtype=np.float64)) / (2 * self._width))
+        return np.hstack([super().of(X), bumps.astype(np.float32)])
+
+
+class MainDirections(Space):
+    """Unreduced features along their main directions, all with one scale."""
+
+    name = "unreduced"
+
+    def __init__(self, features: AnyArray, rule: ClassifierRule = RULE) -> None:
+        some = np.asarray(features[_some(len(features), 20_000)], dtype=np.float64)
+        self._X, self._centre = features, some.mean(axis=0)
+        centred = some - self._centre
+        if min(centred.shape) > rule.components:
+            _, vectors = np.linalg.eigh(centred.T @ centred)
+            self._directions = vectors[:, ::-1][:, : rule.components]
+        else:
+            self._directions = np.eye(centred.shape[1])
+        length = np.sqrt(((centred @ self._directions) ** 2).sum(axis=1).mean())
+        self._spread = np.asarray(length / np.sqrt(self._directions.shape[1]) if length > 0 else 1.0)
+
+    @property
+    def n_features(self) -> int:
+        """Columns."""
+        return int(self._directions.shape[1])
+
+    def takes(self, X: AnyArray) -> bool:
+        """Never: new items come without unreduced features."""
+        return False
+
+    def of(self, X: AnyArray) -> Float32Array:
+        """Any items in this space."""
+        centred = np.asarray(X, dtype=np.float64) - self._centre
+        return np.asarray(centred @ self._directions / self._spread, dtype=np.float32)
+
+
+def _some(n: int, most: int) -> IntArray:
+    """Places spread evenly over n rows."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """A fitted logistic regression, its answers drawn to the class shares as by one vote of theirs."""
+
+    classifier: Any  # None where fewer than two classes were seen: the shares answer
+    shares: FloatArray
+    n_votes: float
+
+    def predict(self, Z: Float32Array) -> FloatArray:
+        """(len(Z), n_classes) probabilities, none 0."""
+        if self.classifier is None:
+            return np.tile(self.shares, (len(Z), 1))
+        p = np.zeros((len(Z), len(self.shares)))
+        p[:, self.classifier.classes_] = self.classifier.predict_proba(Z)
+        return np.asarray((self.n_votes * p + self.shares) / (self.n_votes + 1))
+
+
+def train(
+    Z: Float32Array, counts: FloatArray, C: float, rng: np.random.Generator, rule: ClassifierRule
+) -> Model:
+    """A regression on the votes of some items: Z (v, f), counts (v, n_classes)."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+    from threadpoolctl import threadpool_limits
+
+    most = int(min(rule.training, max(rule.fewest, rule.work / (Z.shape[1] * counts.shape[1]))))
+    if len(Z) > most:
+        some = np.sort(rng.choice(len(Z), most, replace=False))
+        Z, counts = Z[some], counts[some]
+    at, columns = np.nonzero(counts)
+    n_votes = float(counts.sum())
+    shares = np.asarray((counts.sum(axis=0) + 1) / (n_votes + counts.shape[1]))
+    if len(np.unique(columns)) < 2:
+        return Model(None, shares, n_votes)
+    # Products of a few hundred rows: threads of the linear algebra library would only wait for each other.
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        classifier = LogisticRegression(C=C, max_iter=rule.steps, tol=rule.tol)
+        classifier.fit(Z[at], columns, sample_weight=counts[at, columns])
+    return Model(classifier, shares, n_votes)
+
+
+def crossed_expert(
+    space: Space, Z: Float32Array, own: OwnVotes, C: float, belief: float, rule: ClassifierRule
+) -> tuple[Expert, Model]:
+    """The expert, and the model of all votes for items that come later; Z are the voted items."""
+    rng = np.random.default_rng(0)
+    part = np.empty(len(Z), dtype=np.int64)
+    part[rng.permutation(len(Z))] = np.arange(len(Z)) % rule.folds
+    full = train(Z, own.counts, C, rng, rule)
+    final = np.empty((own.n_items, own.n_classes), dtype=np.float32)
+    for first in range(0, own.n_items, rule.chunk):
+        chunk = slice(first, first + rule.chunk)
+        final[chunk] = full.predict(space.rows(chunk))
+    held = np.full((len(Z), own.n_classes), 1 / own.n_classes, dtype=np.float32)
+    for fold in range(rule.folds):
+        mine = part == fold
+        if mine.any() and not mine.all():
+            held[mine] = train(Z[~mine], own.counts[~mine], C, rng, rule).predict(Z[mine])
+    trust = np.float32(max(0.0, 1 - rule.settled * (Z.shape[1] + 1) / max(own.total, 1.0)))
+    final[own.voted] = trust * final[own.voted] + (1 - trust) * held
+    log_size = np.log([max(own.total / (Z.shape[1] + 1), rule.least_size)]).astype(np.float32)
+    return Expert(f"{space.name} C {C:g}", held, final, log_size, belief), full
+
+
+def classifier_experts(
+    X: AnyArray | None, features: AnyArray | None, own: OwnVotes, rule: ClassifierRule = RULE
+) -> Iterator[tuple[Expert, Space, Model]]:
+    """All classifiers, each with its space; none without features or before two classes were seen."""
+    if np.count_nonzero(own.counts.sum(axis=0)) < 2:
+        return
+    spaces: list[tuple[Space, tuple[tuple[float, float], ...]]] = []
+    if X is not None and X.shape[1]:
+        spaces += [(Space(X), rule.on_features), (BumpSpace(X, rule), rule.on_landmarks)]
+    if features is not None:
+        spaces.append((MainDirections(features, rule), rule.on_unreduced))
+    for space, strengths in spaces:
+        Z = space.rows(own.voted)
+        for C, belief in strengths:
+            expert, model = crossed_expert(space, Z, own, C, belief, rule)
+            yield expert, space, model

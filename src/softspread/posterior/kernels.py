@@ -1,0 +1,85 @@
+"""Votes weighted by distance, at several widths: narrow where votes are dense, wide where they are not.
+
+    q_w = (sum_j K_w(x_i, x_j) y_j + b q_wider) / (sum_j K_w(x_i, x_j) + b),   j over other items' votes
+
+theory: [kernel regression]. A graph of 20 neighbours cannot tell how much nearer the nearest vote is; where
+soft labels change smoothly and votes are dense, distance tells more. Left out where items times voted items
+are too many: the fine rungs of the ladder come close there.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from softspread._common.types import AnyArray, FloatArray
+from softspread.posterior.experts import Expert, Float32Array, OwnVotes
+
+
+@dataclass(frozen=True, slots=True)
+class KernelRule:
+    """Widths, and how much work they may take."""
+
+    widest: float = 1 / 64  # the first kernel is exp(-this d^2 / (2 sigma^2)), sigma^2 of the graph ...
+    number: int = 5  # ... and each of the following is its fourth power: half as wide
+    belief: float = 0.3  # weight of each before any vote
+    back_off: float = 0.02  # votes of the next wider kernel
+    first_back_off: float = 1e-3  # votes of the class shares, below the widest
+    work: int = 50_000_000  # items times voted items at most: a second or two
+    block: int = 4_000_000  # of these at once: 16 MB
+    least_size: float = 1e-2  # votes' worth that any prediction counts as
+
+
+RULE = KernelRule()
+
+
+def kernel_experts(
+    X: AnyArray | None, sigma2: float | None, shares: Float32Array, own: OwnVotes, rule: KernelRule = RULE
+) -> list[Expert]:
+    """One expert per width; none without features, without votes or where they would take too long."""
+    n_voted = len(own.voted)
+    if X is None or not sigma2 or not n_voted or own.n_items * n_voted > rule.work:
+        return []
+    voted = np.asarray(X[own.voted], dtype=np.float64)
+    centre = voted.mean(axis=0)
+    voted = voted - centre
+    finals = np.empty((rule.number, own.n_items, own.n_classes), dtype=np.float32)
+    sizes = np.empty((rule.number, own.n_items), dtype=np.float32)
+    place = np.full(own.n_items, -1)
+    place[own.voted] = np.arange(n_voted)
+    step = max(1, rule.block // n_voted)
+    for first in range(0, own.n_items, step):
+        part = slice(first, min(first + step, own.n_items))
+        K = _widest_kernel(np.asarray(X[part], dtype=np.float64) - centre, voted, sigma2, rule)
+        mine = np.flatnonzero(place[part] >= 0)
+        K[mine, place[part][mine]] = 0.0  # an item's own votes do not speak for it
+        _narrow(K, own.counts.astype(np.float32), shares[part], finals[:, part], sizes[:, part], rule)
+    return [
+        Expert(f"kernel {number + 1}", final[own.voted], final, np.log(size), rule.belief)
+        for number, (final, size) in enumerate(zip(finals, sizes, strict=True))
+    ]
+
+
+def _widest_kernel(X: FloatArray, voted: FloatArray, sigma2: float, rule: KernelRule) -> Float32Array:
+    squared = (X**2).sum(axis=1)[:, None] + (voted**2).sum(axis=1) - 2 * X @ voted.T
+    return np.asarray(np.exp(-rule.widest * np.maximum(squared, 0.0) / (2 * sigma2)), dtype=np.float32)
+
+
+def _narrow(
+    K: Float32Array,
+    counts: Float32Array,
+    q: Float32Array,
+    finals: Float32Array,
+    sizes: Float32Array,
+    rule: KernelRule,
+) -> None:
+    """Fill in the predictions of one block, width by width."""
+    back_off, total = np.float32(rule.first_back_off), counts.sum(axis=1)
+    for number in range(rule.number):
+        Y = K @ counts
+        N = Y.sum(axis=1)
+        q = (Y + back_off * q) / (N + back_off)[:, None]
+        K *= K
+        effective = N * N / np.maximum(K @ total, np.float32(1e-20))
+        K *= K
+        finals[number], sizes[number] = q, np.maximum(effective, np.float32(rule.least_size))
+        back_off = np.float32(rule.back_off)

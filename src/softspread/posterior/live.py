@@ -1,0 +1,152 @@
+"""A blend that follows further votes: the ladder's states are pushed at once, what was learned stays.
+
+    further votes  ->  push at every local alpha  ->  mass of any rows  ->  their posterior
+
+Reading a few rows costs no more with a million items than with a thousand. Weights, classifiers, sharpness,
+trust and the tail of intervals are those of the fit, until there is another one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from softspread._common.types import AnyArray, FloatArray, IntArray
+from softspread.diffusion.diffusion import Diffusion
+from softspread.posterior.blend import Blend
+from softspread.posterior.experts import Float32Array, OwnVotes
+from softspread.posterior.ladder import Rung
+from softspread.posterior.posterior import Posterior
+from softspread.spreading.state import SpreadState
+from softspread.votes.table import ROUNDING, VoteTable
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRule:
+    """What is done for a vote at once."""
+
+    local_alpha: float = 0.98  # votes are pushed at once below this alpha; above, each reaches everything
+
+
+RULE = LiveRule()
+
+
+class Moved(NamedTuple):
+    """What votes since the fit changed about some items; stays as it is while further votes come in."""
+
+    rows: IntArray | slice
+    own: OwnVotes  # by now, numbered as in ``rows``; its counts alone are up to date
+    totals: FloatArray  # (n_classes,)  all votes by now, of all items
+    more: dict[float, FloatArray]  # (r, n_classes) by alpha
+
+
+class LiveBlend:
+    """A blend and the votes since its fit.
+
+    One thread may add votes; whoever reads beside it takes :meth:`moved` while nobody adds, and the posterior
+    of that when they like.
+
+    Parameters
+    ----------
+    blend : as it was fitted
+    diffusion : the graph with its solver; its alpha is not used
+    """
+
+    def __init__(self, blend: Blend, diffusion: Diffusion, rule: LiveRule = RULE) -> None:
+        self.blend, self.workers = blend, diffusion.workers
+        self.since = VoteTable.empty()  # votes as they count, negative weights for those taken back
+        self._totals = blend.own.counts.sum(axis=0)
+        self._at_fit: Posterior | None = None
+        tol = blend.rule.ladder.tol
+        self._states = {
+            rung.alpha: SpreadState(diffusion.at(rung.alpha, tol=tol), self.since, blend.own.n_classes)
+            for rung in blend.rungs
+            if rung.alpha < rule.local_alpha
+        }
+
+    # ------------------------------------------------------------------------------------ following the votes
+    def add(self, new: VoteTable, share: float = 1.0) -> None:
+        """Take in votes as they count; with a ``share`` below 1 each gets less work."""
+        self.since.append(VoteTable(new.rows, new.columns, new.weights))
+        np.add.at(self._totals, new.columns, new.weights)
+        for state in self._states.values():
+            state.add(new, share)
+
+    def recover(self) -> None:
+        """After a failed :meth:`add`: bounds hold again, from the votes that were taken in."""
+        for state in self._states.values():
+            state.recover(self.blend.own.n_classes)
+
+    def refine(self) -> bool:
+        """Bring what was pushed to the solver's tolerance; whether that changed anything."""
+        rough = [state for state in self._states.values() if not state.refined]
+        for state in rough:
+            state.refine()
+        return bool(rough)
+
+    def prepare(self, rows: IntArray) -> None:
+        """Find the scales of items that will be voted on soon."""
+        for state in self._states.values():
+            state.diffusion.scales(rows)
+
+    def take_scales(self, known: Mapping[float, dict[str, AnyArray]]) -> None:
+        """Take over scales that were found before on the same graph, by alpha."""
+        for alpha, state in self._states.items():
+            if alpha in known:
+                state.diffusion.restore_scales(known[alpha])
+
+    def known_scales(self) -> dict[float, dict[str, AnyArray]]:
+        """All scales found so far, by alpha."""
+        return {alpha: state.diffusion.known_scales() for alpha, state in self._states.items()}
+
+    # ------------------------------------------------------------------------------------------------ answers
+    @property
+    def at_fit(self) -> Posterior:
+        """The posterior of all items as of the fit, which also holds the tails of intervals."""
+        if self._at_fit is None:
+            self._at_fit = self.blend.posterior(self.workers)
+        return self._at_fit
+
+    def posterior(self) -> Posterior:
+        """The posterior of all items."""
+        return self.of_rows(slice(None)) if len(self.since) else self.at_fit
+
+    def of_rows(self, rows: IntArray | slice) -> Posterior:
+        """The posterior of some items, numbered as in ``rows``: ascending, each once."""
+        return self.posterior_of(self.moved(rows))
+
+    def moved(self, rows: IntArray | slice) -> Moved:
+        """What has changed about some items."""
+        asked = None if isinstance(rows, slice) else rows
+        more = {alpha: state.mass_change(asked) for alpha, state in self._states.items()}
+        return Moved(rows, self._own(rows), np.maximum(self._totals, 0.0), more)
+
+    def posterior_of(self, moved: Moved) -> Posterior:
+        """The posterior of what was read by :meth:`moved`."""
+        return self.blend.posterior_of_rows(*moved, self.workers)
+
+    def mass(self, rung: Rung) -> Float32Array:
+        """(n, n_classes) what all votes bring to every item at one rung."""
+        state = self._states.get(rung.alpha)
+        if state is None or not len(self.since):
+            return rung.mass
+        return rung.mass + state.mass_change().astype(np.float32)
+
+    def _own(self, rows: IntArray | slice) -> OwnVotes:
+        """What the items hold by now."""
+        fitted, mine = self.blend.own.on_rows(rows)[0], self.since
+        place = mine.rows
+        if not isinstance(rows, slice):
+            place = np.searchsorted(rows, mine.rows)
+            known = np.append(rows, -1)[place] == mine.rows
+            place, mine = place[known], mine.take(known)
+        voted = np.union1d(fitted.voted, place)
+        counts, turnover = np.zeros((2, len(voted), fitted.n_classes))
+        before = np.searchsorted(voted, fitted.voted)
+        counts[before] = turnover[before] = fitted.counts
+        cells = np.searchsorted(voted, place), mine.columns
+        np.add.at(counts, cells, mine.weights)
+        np.add.at(turnover, cells, np.abs(mine.weights))
+        counts[counts <= ROUNDING * turnover] = 0.0  # what rounding leaves of a retracted vote is none
+        return OwnVotes(voted, counts, counts, np.ones(len(voted), np.int64), fitted.n_items)

@@ -1,0 +1,108 @@
+"""From votes to posterior, in one go and after further votes."""
+
+import numpy as np
+import pytest
+
+from blends import own_of, random_counts
+from softspread import knn_graph
+from softspread._common.threads import Workers
+from softspread.diffusion.diffusion import Diffusion
+from softspread.graph.extension import tie_newcomers
+from softspread.posterior.blend import fit_blend
+from softspread.posterior.experts import no_votes
+
+N, N_CLASSES = 80, 3
+X = np.random.default_rng(0).normal(size=(N, 3))
+COUNTS = random_counts(N, N_CLASSES, 30, seed=3)
+ONE = Workers(1)
+
+
+@pytest.fixture(scope="module")
+def diffusion():
+    """Eighty items in three dimensions."""
+    return Diffusion(knn_graph(X, 6, n_jobs=1), 0.9, solver="dense", workers=ONE)
+
+
+@pytest.fixture(scope="module")
+def blend(diffusion):
+    """The shares, the ladder, six classifiers and five kernels."""
+    return fit_blend(diffusion, own_of(COUNTS), X=X)
+
+
+def test_weights_are_shares_of_all_experts(blend):
+    """They belong to the shares, the ladder, the classifiers and the kernels, in this order."""
+    assert len(blend.weights) == len(blend.experts) == 1 + blend.n_ladder + 6 + 5
+    np.testing.assert_allclose(blend.weights.sum(), 1, atol=1e-9)
+    assert blend.experts[0].name == "shares"
+    assert all(expert.name.startswith("alpha") for expert in blend.experts[1 : 1 + blend.n_ladder])
+    assert [expert.name for expert in blend.experts[-5:]] == [f"kernel {width}" for width in range(1, 6)]
+    total = sum(w * e.final for w, e in zip(blend.weights, blend.experts, strict=True))
+    np.testing.assert_allclose(blend.q, total, atol=1e-5)
+
+
+def test_a_prior_joins_the_experts(diffusion):
+    """The last of them; a prior that is right gets the largest weight."""
+    rng = np.random.default_rng(0)
+    truth = rng.dirichlet(np.full(3, 0.2), N)
+    votes = rng.multinomial(4, truth).astype(float)
+    told = fit_blend(diffusion, own_of(votes), prior=truth)
+    assert told.experts[-1].name == "prior"
+    assert told.weights.argmax() == len(told.weights) - 1
+
+
+def test_no_further_votes_change_nothing(blend):
+    """The posterior after nothing is the posterior, with and without states at some alphas."""
+    before = blend.posterior(ONE).mean()
+    np.testing.assert_allclose(blend.posterior_after(own_of(COUNTS), {}, ONE).mean(), before, atol=1e-6)
+    nothing = {rung.alpha: np.zeros((N, N_CLASSES)) for rung in blend.rungs}
+    np.testing.assert_allclose(blend.posterior_after(own_of(COUNTS), nothing, ONE).mean(), before, atol=1e-6)
+
+
+def test_rungs_follow_further_votes_and_what_was_learned_stays(diffusion):
+    """The blend afterwards is that of the experts of all votes, with weights and sharpness from before."""
+    blend = fit_blend(diffusion, own_of(COUNTS))
+    more = np.zeros((N, N_CLASSES))
+    more[[3, 40, 41], [0, 1, 1]] = 1
+    brought = {rung.alpha: diffusion.at(rung.alpha).spread(np.arange(N), more).mass() for rung in blend.rungs}
+    after = blend.posterior_after(own_of(COUNTS + more), brought, ONE)
+    batch = fit_blend(diffusion, own_of(COUNTS + more))
+    q = sum(w * e.final for w, e in zip(blend.weights, batch.experts, strict=True))
+    np.testing.assert_allclose(after.m, blend.calibration.average(q.astype(np.float32)), atol=2e-3)
+    assert after.trust is blend.trust
+
+
+def test_a_new_item_is_answered_as_its_twin_without_votes(diffusion, blend):
+    """A new item at the place of an unvoted one gets about the same posterior mean."""
+    unvoted = np.flatnonzero(COUNTS.sum(axis=1) == 0)[:10]
+    ties = tie_newcomers(diffusion.graph, X[unvoted], ONE)
+    masses = [rung.mass for rung in blend.rungs]
+    new = blend.posterior_of_new(ties, X[unvoted], masses, ONE)
+    np.testing.assert_allclose(new.mean(), blend.posterior(ONE).mean()[unvoted], atol=0.15)
+    np.testing.assert_allclose(new.mean().sum(axis=1), 1, atol=1e-9)
+
+
+def test_a_new_item_far_from_all_is_answered_by_shares_and_classifiers(diffusion, blend):
+    """Its ties are as good as none: nothing is NaN."""
+    far = np.full((1, 3), 1e6)
+    ties = tie_newcomers(diffusion.graph, far, ONE)
+    new = blend.posterior_of_new(ties, far, [rung.mass for rung in blend.rungs], ONE)
+    assert np.isfinite(new.mean()).all()
+    assert np.isfinite(new.evidence()).all()
+
+
+def test_without_votes_everything_is_uniform(diffusion):
+    """Intervals are as wide as they get, and nothing is NaN."""
+    blend = fit_blend(diffusion, no_votes(N, N_CLASSES), X=X)
+    posterior = blend.posterior(ONE)
+    np.testing.assert_allclose(posterior.mean(), 1 / 3, atol=1e-6)
+    lower, upper = posterior.interval(0.1)
+    assert (lower == 0).all()
+    assert (upper > 0.9).all()
+
+
+def test_held_out_predictions_alone_set_the_weights(diffusion):
+    """With votes at random, no expert beats the shares: the blend stays near them."""
+    rng = np.random.default_rng(1)
+    counts = np.eye(3)[rng.integers(0, 3, N)] * 3
+    blend = fit_blend(diffusion, own_of(counts), X=X)
+    assert np.abs(blend.q - 1 / 3).mean() < 0.12

@@ -1,0 +1,75 @@
+"""Weights of experts: the same as a general solver's, and the belief where votes say nothing."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from blends import expert_of
+from softspread.posterior.stack import RULE, StackRule, stack_weights
+
+
+def slow_weights(experts, mean_vote, rule=RULE):
+    """The module's formula, minimised by a general solver."""
+    belief = np.array([expert.belief for expert in experts])
+    belief /= belief.sum()
+    held = np.stack([expert.held.astype(float) for expert in experts])
+    pull = rule.belief_items * np.mean((held**2).sum(axis=(1, 2))) / len(mean_vote)
+
+    def loss(w):
+        miss = np.tensordot(w, held, 1) - mean_vote
+        return (miss**2).sum() + pull * ((w - belief) ** 2).sum()
+
+    return minimize(
+        loss,
+        belief,
+        method="SLSQP",
+        bounds=[(0, 1)] * len(belief),
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 1},
+        options={"ftol": 1e-14, "maxiter": 1000},
+    ).x
+
+
+def random_experts(rng, n_experts, n_voted, n_classes):
+    """Votes, and experts between the truth and guessing."""
+    truth = rng.dirichlet(np.full(n_classes, 0.3), n_voted)
+    votes = np.eye(n_classes)[[rng.choice(n_classes, p=p) for p in truth]]
+    noise = rng.dirichlet(np.ones(n_classes), (n_experts, n_voted))
+    shares = rng.random(n_experts)[:, None, None]
+    told = shares * truth + (1 - shares) * noise
+    return [
+        expert_of(q, belief) for q, belief in zip(told, rng.uniform(0.1, 2, n_experts), strict=True)
+    ], votes
+
+
+@pytest.mark.parametrize("n_voted", [1, 3, 30, 400])
+@pytest.mark.parametrize(("n_experts", "n_classes"), [(1, 2), (2, 3), (6, 2), (13, 5)])
+def test_weights_minimise_the_formula(n_voted, n_experts, n_classes, rng):
+    """No general solver finds a lower loss; weights agree to 0.001."""
+    experts, votes = random_experts(rng, n_experts, n_voted, n_classes)
+    found = stack_weights(experts, votes)
+    assert found.min() >= 0
+    np.testing.assert_allclose(found.sum(), 1, atol=1e-12)
+    np.testing.assert_allclose(found, slow_weights(experts, votes), atol=1e-3)
+
+
+def test_items_in_blocks_give_the_same_weights(rng):
+    """Sums over items do not depend on how they are cut."""
+    experts, votes = random_experts(rng, 5, 50, 3)
+    whole = stack_weights(experts, votes)
+    np.testing.assert_allclose(stack_weights(experts, votes, StackRule(block=7)), whole, atol=1e-9)
+
+
+def test_without_votes_the_belief_answers():
+    """Scaled to sum 1."""
+    experts = [expert_of(np.empty((0, 2)), belief) for belief in (1.0, 3.0)]
+    np.testing.assert_allclose(stack_weights(experts, np.empty((0, 2))), [0.25, 0.75])
+
+
+def test_many_votes_find_the_one_expert_that_is_right(rng):
+    """Whatever was believed before; with a single vote belief still counts."""
+    truth = rng.dirichlet([0.2, 0.2], 2000)
+    votes = np.eye(2)[(rng.random(2000) < truth[:, 1]).astype(int)]
+    right, wrong = expert_of(truth, 0.05), expert_of(1 - truth, 1.95)
+    assert stack_weights([right, wrong], votes)[0] > 0.95
+    few = stack_weights([expert_of(truth[:1], 0.05), expert_of(1 - truth[:1], 1.95)], votes[:1])
+    assert 0.02 < few[0] < 0.8
