@@ -126,3 +126,48 @@ def test_after_a_failure_the_votes_are_there(live, monkeypatch):
     live.recover()
     live.refine()
     np.testing.assert_allclose(live.posterior().mean(), other.posterior().mean(), atol=1e-4)
+
+
+class Turns:
+    """A lock that counts how often it is taken, and lets votes in after some of its turns."""
+
+    def __init__(self, live, after, new):
+        self.live, self.after, self.new, self.taken = live, after, new, 0
+
+    def __enter__(self):
+        self.taken += 1
+
+    def __exit__(self, *_error):
+        if self.taken in self.after:
+            add_roughly(self.live, self.new)
+
+
+def add_roughly(live, table):
+    """One vote at a time, each with next to no work."""
+    for number in range(len(table)):
+        live.add(table.take([number]), 0.0)
+
+
+def test_a_refinement_beside_further_votes_loses_none(live, graph):
+    """Votes that come in while copies are refined count as if they had come before or after."""
+    other = LiveBlend(live.blend, Diffusion(graph, 0.9, n_jobs=1))
+    add_roughly(live, votes(12, 2))
+    turns = Turns(live, (1, 4), votes(5, 3))
+    live.refine(turns)
+    assert turns.taken == 2 * len(live.known_scales())
+    live.refine(turns)
+    assert live.refined
+    for table in (votes(12, 2), votes(5, 3), votes(5, 3)):
+        other.add(table)
+    other.refine()
+    np.testing.assert_allclose(live.posterior().mean(), other.posterior().mean(), atol=1e-4)
+
+
+def test_reading_in_turns_gives_what_reading_at_once_gives(live):
+    """The lock is taken once per alpha and once for the items' own votes."""
+    live.add(votes(12, 2))
+    turns = Turns(live, (), None)
+    rows = np.array([0, 7, 31])
+    found = live.posterior_of(live.moved(rows, turns))
+    assert turns.taken == len(live.known_scales()) + 1
+    np.testing.assert_array_equal(found.mean(), live.of_rows(rows).mean())

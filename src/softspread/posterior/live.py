@@ -7,6 +7,7 @@ trust and the tail of intervals are those of the fit, until there is another one
 """
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -44,8 +45,8 @@ class Moved(NamedTuple):
 class LiveBlend:
     """A blend and the votes since its fit.
 
-    One thread may add votes; whoever reads beside it takes :meth:`moved` while nobody adds, and the posterior
-    of that when they like.
+    One thread may add votes; whoever reads or refines beside it does so while nobody adds: under a lock of
+    the caller's, ``turn``, which is held a piece at a time. The posterior of what was read needs no lock.
 
     Parameters
     ----------
@@ -78,11 +79,22 @@ class LiveBlend:
         for state in self._states.values():
             state.recover(self.blend.own.n_classes)
 
-    def refine(self) -> bool:
-        """Bring what was pushed to the solver's tolerance; whether that changed anything."""
+    @property
+    def refined(self) -> bool:
+        """Whether everything pushed is at the solver's tolerance."""
+        return all(state.refined for state in self._states.values())
+
+    def refine(self, turn: AbstractContextManager[object] | None = None) -> bool:
+        """Bring what was pushed to the solver's tolerance; whether that changed anything.
+
+        With a ``turn`` the solves run beside further votes, and only their results are added under it.
+        """
         rough = [state for state in self._states.values() if not state.refined]
         for state in rough:
-            state.refine()
+            if turn is None:
+                state.refine()
+            else:
+                _refine_beside(state, turn)
         return bool(rough)
 
     def prepare(self, rows: IntArray) -> None:
@@ -116,11 +128,15 @@ class LiveBlend:
         """The posterior of some items, numbered as in ``rows``: ascending, each once."""
         return self.posterior_of(self.moved(rows))
 
-    def moved(self, rows: IntArray | slice) -> Moved:
-        """What has changed about some items."""
+    def moved(self, rows: IntArray | slice, turn: AbstractContextManager[object] | None = None) -> Moved:
+        """What has changed about some items; with a ``turn``, votes may come in between two alphas."""
         asked = None if isinstance(rows, slice) else rows
-        more = {alpha: state.mass_change(asked) for alpha, state in self._states.items()}
-        return Moved(rows, self._own(rows), np.maximum(self._totals, 0.0), more)
+        hold, more = turn or nullcontext(), {}
+        for alpha, state in self._states.items():
+            with hold:
+                more[alpha] = state.mass_change(asked)
+        with hold:
+            return Moved(rows, self._own(rows), np.maximum(self._totals, 0.0), more)
 
     def posterior_of(self, moved: Moved) -> Posterior:
         """The posterior of what was read by :meth:`moved`."""
@@ -150,3 +166,15 @@ class LiveBlend:
         np.add.at(turnover, cells, np.abs(mine.weights))
         counts[counts <= ROUNDING * turnover] = 0.0  # what rounding leaves of a retracted vote is none
         return OwnVotes(voted, counts, counts, np.ones(len(voted), np.int64), fitted.n_items)
+
+
+def _refine_beside(state: SpreadState, turn: AbstractContextManager[object]) -> None:
+    """Refine a copy and add the correction: everything is linear, Y = Y_now + (Y_refined - Y_then)."""
+    with turn:
+        copy = state.copy()
+    change = {name: -then for name, then in copy.arrays().items()}
+    copy.refine()
+    for name, refined in copy.arrays().items():
+        change[name] += refined
+    with turn:
+        state.shift(change, len(state.votes) == len(copy.votes))
