@@ -13,6 +13,7 @@ Estimators (``fit``, ``update``, ``predict_proba``, ``soft_labels``)
     save, load                        a fitted estimator as one file
 What goes in
     Votes                             who said which class for which item: pairs, tables, counts
+    read_votes, read_embeddings       the same from files; several are taken together
     Graph                             neighbours of every item, from
     knn_graph, epsilon_graph, affinity_graph
     embed, Embedding                  images or text as vectors
@@ -26,6 +27,7 @@ What comes out
     UncertaintySplit                  people disagree, or too few votes
     SolveReport, ScaleReport          accuracy that was reached
     Plan                              plan
+    Embeddings                        read_embeddings
 Decisions
     tune                              alpha, neighbours and prior strength by held-out votes
     uncertainty_split                 the rule behind est.uncertainty()
@@ -55,6 +57,8 @@ _NAMES = {
     "estimators.storage": ["save", "load"],
     "estimators.priors": ["classifier_prior", "better_of"],
     "votes.votes": ["Votes"],
+    "io.votes": ["read_votes"],
+    "io.embeddings": ["read_embeddings", "Embeddings"],
     "graph.graph": ["Graph"],
     "graph.builders": ["knn_graph", "epsilon_graph", "affinity_graph"],
     "embedding.embed": ["embed"],
@@ -133,6 +137,9 @@ if TYPE_CHECKING:
     from softspread.guarantees.theorem import plan as plan
     from softspread.intervals.uncertainty import UncertaintySplit as UncertaintySplit
     from softspread.intervals.uncertainty import uncertainty_split as uncertainty_split
+    from softspread.io.embeddings import Embeddings as Embeddings
+    from softspread.io.embeddings import read_embeddings as read_embeddings
+    from softspread.io.votes import read_votes as read_votes
     from softspread.quality.result import Estimate as Estimate
     from softspread.quality.result import GainForecast as GainForecast
     from softspread.quality.result import Quality as Quality

@@ -187,3 +187,41 @@ def test_saved_embeddings_load_as_they_were(tmp_path, ids):
     else:
         assert found.item_ids.tolist() == ids.tolist()
         assert found.item_ids.dtype == ids.dtype
+
+
+def test_several_files_follow_one_another(tmp_path):
+    """Ids of all files, in their order; precision is the finer one."""
+    np.savez(tmp_path / "a.npz", X=np.zeros((2, 3), dtype=np.float32), ids=["a", "b"])
+    np.savez(tmp_path / "b.npz", X=np.ones((1, 3)), ids=["c"])
+    found = read_embeddings(tmp_path / "a.npz", tmp_path / "b.npz")
+    assert found.item_ids.tolist() == ["a", "b", "c"]
+    assert found.X[:, 0].tolist() == [0, 0, 1]
+    assert found.X.dtype == np.float64
+    assert repr(found) == "Embeddings(3 items in 3 dimensions, ids 'a', 'b', 'c')"
+    assert len(found) == 3
+
+
+def test_files_without_ids_are_numbered_on(tmp_path):
+    """Positions run over all files, or one file names the items of all."""
+    for name, n in (("a", 2), ("b", 1)):
+        np.save(tmp_path / f"{name}.npy", np.zeros((n, 3)))
+    files = tmp_path / "a.npy", tmp_path / "b.npy"
+    assert read_embeddings(*files).item_ids is None
+    (tmp_path / "ids.txt").write_text("x\ny\nz\n")
+    assert read_embeddings(*files, ids=tmp_path / "ids.txt").item_ids.tolist() == ["x", "y", "z"]
+
+
+def test_files_that_do_not_belong_together_are_refused(tmp_path):
+    """A repeated id, other dimensions, ids in one file only, the same file twice."""
+    np.savez(tmp_path / "a.npz", X=np.zeros((2, 3)), ids=[7, 8])
+    np.savez(tmp_path / "b.npz", X=np.ones((2, 3)), ids=["9", "8"])
+    np.savez(tmp_path / "c.npz", X=np.ones((1, 2)), ids=["c"])
+    np.save(tmp_path / "d.npy", np.ones((1, 3)))
+    for second, message in (
+        ("b.npz", r"1 ids are in more than one file: '8', in .*a\.npz and .*b\.npz"),
+        ("c.npz", r"c\.npz has 2 dimensions, .*a\.npz has 3"),
+        ("d.npy", r"d\.npy has no ids, but another file has"),
+        ("a.npz", r"a\.npz is named twice"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read_embeddings(tmp_path / "a.npz", tmp_path / second)

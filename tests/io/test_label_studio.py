@@ -8,13 +8,13 @@ from softspread.errors import InputError
 from softspread.io.label_studio import LabelStudioNames, is_export
 from softspread.io.soft_labels import write_soft_labels
 from softspread.io.vote_file import VoteReading
-from softspread.io.votes import read_votes
+from softspread.io.votes import read_vote_files
 from vote_files import export, text
 
 
 def refused(path, message, how=None):
     with pytest.raises(InputError, match=message):
-        read_votes(path, how)
+        read_vote_files(path, how=how)
 
 
 def test_an_export_is_known_by_its_annotations():
@@ -28,7 +28,7 @@ def test_an_export_is_known_by_its_annotations():
 
 def test_cancelled_and_empty_annotations_are_counted(tmp_path):
     """They are no votes; the file says how many there were."""
-    found = read_votes(text(tmp_path / "v.json", json.dumps(export())))
+    found = read_vote_files(text(tmp_path / "v.json", json.dumps(export())))
     assert found.notes == {"annotations without a choice": 1, "cancelled annotations": 1}
     assert found.votes_format == "labelstudio"
 
@@ -48,9 +48,9 @@ def test_several_choices_are_refused_split_or_skipped(tmp_path):
         r"task 11: an annotation chooses 2 classes \('cat', 'dog'\).*"
         r"--multi-choice split.*--multi-choice skip",
     )
-    split = read_votes(path, VoteReading(multi_choice="split"))
+    split = read_vote_files(path, how=VoteReading(multi_choice="split"))
     assert sorted(split.weights.tolist()) == [0.5, 0.5, 1, 1, 1]
-    skipped = read_votes(path, VoteReading(multi_choice="skip"))
+    skipped = read_vote_files(path, how=VoteReading(multi_choice="skip"))
     assert len(skipped) == 3
     assert skipped.notes["annotations with several choices"] == 1
 
@@ -62,8 +62,8 @@ def test_tasks_name_their_item(tmp_path):
     for task in tasks:
         task["data"]["text"] = "t" + task["data"]["image"]
     path = text(tmp_path / "v.json", json.dumps(tasks))
-    assert read_votes(path).items[0] == "11"
-    assert read_votes(path, VoteReading(item_column="text")).items[0] == "ta"
+    assert read_vote_files(path).items[0] == "11"
+    assert read_vote_files(path, how=VoteReading(item_column="text")).items[0] == "ta"
     refused(path, r"task 0 .*no field 'nope'; it has 'image', 'text'", VoteReading(item_column="nope"))
     refused(text(tmp_path / "m.json", '[{"image": "a", "annotations": null}]'), "has no list of annotations")
     tasks[0]["annotations"][0]["result"].append(
@@ -71,7 +71,7 @@ def test_tasks_name_their_item(tmp_path):
     )
     path = text(tmp_path / "w.json", json.dumps(tasks))
     refused(path, r"several sets of choices \('colour', 'label'\)")
-    assert "red" in read_votes(path, VoteReading(label_column="colour")).labels
+    assert "red" in read_vote_files(path, how=VoteReading(label_column="colour")).labels
 
 
 def test_label_studio_tasks_carry_predictions(tmp_path, labels):

@@ -7,14 +7,14 @@ import pytest
 
 from softspread.errors import InputError
 from softspread.io.matching import match_votes, read_classes
-from softspread.io.votes import read_votes
+from softspread.io.votes import read_vote_files
 from vote_files import text
 
 
 def votes_of(tmp_path, items, labels=None):
     labels = labels or ["x"] * len(items)
     lines = "".join(f"{item},{label}\n" for item, label in zip(items, labels, strict=True))
-    return read_votes(text(tmp_path / "v.csv", f"item,label\n{lines}"))
+    return read_vote_files(text(tmp_path / "v.csv", f"item,label\n{lines}"))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_ids_meet_in_the_type_of_the_items(tmp_path, written, ids, meant):
 def test_typed_votes_meet_text_ids(tmp_path):
     """Numbers of a Parquet file name items whose ids are text."""
     pq.write_table(pa.table({"item": [1, 2], "label": ["x", "y"]}), tmp_path / "v.parquet")
-    matched = match_votes(read_votes(tmp_path / "v.parquet"), np.array(["2", "1"]), 2)
+    matched = match_votes(read_vote_files(tmp_path / "v.parquet"), np.array(["2", "1"]), 2)
     assert matched.votes.items.tolist() == ["1", "2"]
 
 

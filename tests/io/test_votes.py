@@ -9,10 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from softspread.errors import InputError
+from softspread import SoftLabels
+from softspread.errors import InputError, SoftspreadWarning
 from softspread.io.matching import match_votes
+from softspread.io.soft_labels import write_soft_labels
 from softspread.io.vote_file import VoteReading
-from softspread.io.votes import read_votes
+from softspread.io.votes import read_vote_files, read_votes
 from vote_files import export, text
 
 ROWS = [("a", "cat", "ann"), ("b", "dog", "bob"), ("a", "cat", "bob"), ("c", "dog", "ann")]
@@ -62,7 +64,7 @@ SHAPES = [
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_format_gives_the_same_votes(tmp_path, shape):
     """Items, labels and annotators come out the same, whatever the file."""
-    found = read_votes(write(tmp_path, shape))
+    found = read_vote_files(write(tmp_path, shape))
     assert sorted(zip(found.items, found.labels, found.annotators, strict=True)) == PAIRS
     votes = match_votes(found, np.array(["a", "b", "c"]), 3).votes
     assert votes.classes.tolist() == ["cat", "dog"]
@@ -72,7 +74,7 @@ def test_every_format_gives_the_same_votes(tmp_path, shape):
 def test_counts_and_weights_are_read(tmp_path):
     """A table of counts when asked for, fractions included; weights of a long table."""
     path = text(tmp_path / "c.csv", "item,count_cat,count_dog\na,2,0\nb,0,0.5\n")
-    found = read_votes(path, VoteReading("counts"))
+    found = read_vote_files(path, how=VoteReading("counts"))
     assert (found.items.tolist(), found.labels.tolist(), found.weights.tolist()) == (
         ["a", "a", "b"],
         ["cat", "cat", "dog"],
@@ -80,7 +82,7 @@ def test_counts_and_weights_are_read(tmp_path):
     )
     assert found.classes.tolist() == ["cat", "dog"]
     path = text(tmp_path / "w.csv", "item,label,weight,created_at\na,cat,0.5,2024-01-01\n")
-    found = read_votes(path)
+    found = read_vote_files(path)
     assert found.weights.tolist() == [0.5]
     assert found.created_at.tolist() == ["2024-01-01"]
 
@@ -88,21 +90,23 @@ def test_counts_and_weights_are_read(tmp_path):
 def test_columns_can_be_named(tmp_path):
     """Any names work when they are given."""
     path = text(tmp_path / "v.csv", "file,answer,who\na,cat,ann\n")
-    found = read_votes(path, VoteReading(item_column="file", label_column="answer", annotator_column="who"))
+    found = read_vote_files(
+        path, how=VoteReading(item_column="file", label_column="answer", annotator_column="who")
+    )
     assert (found.items[0], found.labels[0], found.annotators[0]) == ("a", "cat", "ann")
 
 
 def test_wide_tables_of_numbers_read_as_pandas_writes_them(tmp_path):
     """1.0 beside a gap is class 1, -1 is no vote."""
     path = text(tmp_path / "v.csv", "item,x,y\n0,1.0,\n1,,-1\n2,0.0,10.0\n")
-    matched = match_votes(read_votes(path), None, 3)
+    matched = match_votes(read_vote_files(path), None, 3)
     assert matched.votes.labels.tolist() == [1, 0, 10]
     assert matched.classes.tolist() == [0, 1, 10]
 
 
 def refused(path, message, how=None):
     with pytest.raises(InputError, match=message):
-        read_votes(path, how)
+        read_vote_files(path, how=how)
 
 
 @pytest.mark.parametrize(
@@ -160,3 +164,102 @@ def test_words_that_are_no_options_are_refused(tmp_path):
         "line 2: a is -1; counts cannot be negative",
         VoteReading("counts"),
     )
+
+
+def test_several_files_are_taken_together(tmp_path):
+    """Every file counts, whatever its shape; what one lacks is empty."""
+    long = text(tmp_path / "a.csv", "item,label,annotator,created_at\na,cat,ann,2024-01-01\n")
+    wide = text(tmp_path / "b.csv", "item,bob\na,cat\nb,dog\n")
+    bare = text(tmp_path / "c.csv", "item,label,weight\nc,dog,0.5\n")
+    votes = read_votes(long, wide, bare)
+    assert votes.items.tolist() == ["a", "a", "b", "c"]
+    assert votes.labels.tolist() == ["cat", "cat", "dog", "dog"]
+    assert votes.annotators.tolist() == ["ann", "bob", "bob", None]
+    assert votes.weights.tolist() == [1, 1, 1, 0.5]
+    found = read_vote_files(long, wide, bare)
+    assert (found.votes_format, found.paths) == ("long, wide", (long, wide, bare))
+    assert match_votes(found, np.array(["a", "b", "c"]), 3).votes.classes.tolist() == ["cat", "dog"]
+
+
+def test_one_file_of_several_is_named_in_messages(tmp_path):
+    """A file named twice would count twice; unknown items name the files."""
+    one = text(tmp_path / "a.csv", "item,label\na,cat\n")
+    two = text(tmp_path / "b.csv", "item,label\nz,cat\n")
+    with pytest.raises(InputError, match=r"a\.csv is named twice; its votes would count twice"):
+        read_votes(one, one.parent / "." / "a.csv")
+    with pytest.raises(InputError, match="name at least one file with the votes"):
+        read_votes()
+    with pytest.raises(InputError, match=r"a\.csv, .*b\.csv: 1 of 2 votes name unknown items: 'z'"):
+        match_votes(read_vote_files(one, two), np.array(["a"]), 1)
+
+
+def test_numbers_of_a_csv_file_meet_those_of_a_parquet_file(tmp_path):
+    """Class 1 is one class, in both files; where Parquet holds text, so does the CSV file."""
+    path = text(tmp_path / "a.csv", "item,label\n0,1\n1,0\n")
+    for label, expected in ((1, [0, 1]), ("1", ["0", "1"])):
+        pq.write_table(pa.table({"item": [2], "label": [label]}), tmp_path / "b.parquet")
+        matched = match_votes(read_vote_files(path, tmp_path / "b.parquet"), None, 3)
+        assert matched.classes.tolist() == expected
+        assert read_votes(path, tmp_path / "b.parquet").class_names().tolist() == expected
+
+
+def test_votes_are_read_as_numbers_where_all_are(tmp_path):
+    """7 is a position and a class, 007 is a name."""
+    votes = read_votes(text(tmp_path / "a.csv", "item,label\n7,1\n8,0\n"), classes=[0, 1, 2])
+    assert (votes.items.tolist(), votes.labels.tolist(), votes.classes.tolist()) == (
+        [7, 8],
+        [1, 0],
+        [0, 1, 2],
+    )
+    assert read_votes(text(tmp_path / "b.csv", "item,label\n007,1\n")).items.tolist() == ["007"]
+    counts = text(tmp_path / "c.csv", "item,count_0,count_1\n7,1,1\n")
+    assert read_votes(counts, votes_format="counts").classes.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("header", "what"),
+    [
+        ("item,p_cat,p_dog,evidence\na,0.4,0.6,2\n", r"holds soft labels \(item"),
+        ("item,label,weight,evidence\na,cat,0.4,2\n", "soft labels as weighted rows"),
+        (
+            "item,label,p,evidence\na,cat,0.4,2\n",
+            "items to vote on next, where 'label' is the machine's guess",
+        ),
+    ],
+)
+def test_our_own_results_are_refused_as_votes(tmp_path, header, what):
+    """A soft label would come back as a vote, with more weight in every round."""
+    refused(text(tmp_path / "v.csv", header), rf"v\.csv .*{what}.* holds no votes")
+
+
+def test_every_file_that_we_write_is_refused_as_votes(tmp_path):
+    """In each format, as the writer writes it now."""
+    p = np.array([[0.25, 0.75], [0.5, 0.5]])
+    labels = SoftLabels(np.array(["a", "b"]), np.array(["no", "yes"]), p, np.array([2.0, 1.0]))
+    for name, kind in [
+        *((f"{kind}.{kind}", "auto") for kind in ("csv", "tsv", "parquet", "jsonl")),
+        *((f"weighted.{kind}", "weighted") for kind in ("csv", "tsv", "parquet", "jsonl")),
+    ]:
+        write_soft_labels(tmp_path / name, labels, kind)
+        refused(tmp_path / name, "a result of softspread and holds no votes")
+    write_soft_labels(tmp_path / "tasks.json", labels)
+    refused(tmp_path / "tasks.json", "tasks with predictions")
+
+
+def test_items_to_vote_on_are_votes_once_they_are_filled_in(tmp_path):
+    """Where people fill the empty column, these rows count; the others and the guesses do not."""
+    table = "item,label,guess,p,evidence\na,,cat,0.6,2\nb,dog,cat,0.6,2\n"
+    found = read_vote_files(text(tmp_path / "next.csv", table))
+    assert (found.items.tolist(), found.labels.tolist()) == (["b"], ["dog"])
+    assert found.notes == {"rows without a label": 1}
+    refused(
+        text(tmp_path / "next.csv", table.replace("dog", "")), r"holds no votes \(2 rows without a label\)"
+    )
+
+
+def test_counts_that_are_read_as_annotators_are_told(tmp_path):
+    """The default reads a wide table; a warning says how to read counts."""
+    path = text(tmp_path / "c.csv", "item,cat,dog\na,5,0\nb,4,1\nc,0,5\nd,2,3\n")
+    with pytest.warns(SoftspreadWarning, match=r"c\.csv: the columns 'cat', 'dog' are read as 2 annotators"):
+        read_votes(path)
+    assert len(read_votes(path, votes_format="counts")) == 20

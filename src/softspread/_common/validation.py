@@ -254,6 +254,8 @@ def rows_of_items(items: AnyArray, ids: "AnyArray | pd.Index[Any] | None", n: in
         index = ids if isinstance(ids, pd.Index) else lookup(ids)
         rows = np.asarray(index.get_indexer(lookup(items)), dtype=np.int64)
         if (rows < 0).any():
+            rows = _rows_by_text(items, index, rows)
+        if (rows < 0).any():
             unknown = int((rows < 0).sum())
             raise InputError(
                 f"{_first(items[rows < 0])} are not among the {n} item ids; {unknown} votes name unknown "
@@ -273,6 +275,16 @@ def rows_of_items(items: AnyArray, ids: "AnyArray | pd.Index[Any] | None", n: in
             f"{_first(items[outside])} are no positions of the {n} items; allowed are 0 to {n - 1}."
         )
     return items.astype(np.int64)
+
+
+def _rows_by_text(items: AnyArray, index: "pd.Index[Any]", rows: IntArray) -> IntArray:
+    """Also find items by what they are written as: 7 is "7", but not "007"."""
+    text = pd.Index([str(name) for name in index], dtype=object)
+    if not text.is_unique:
+        return rows
+    missing = rows < 0
+    rows[missing] = text.get_indexer(pd.Index([str(name) for name in items[missing]], dtype=object))
+    return rows
 
 
 def columns_of_labels(labels: AnyArray, classes: AnyArray) -> IntArray:

@@ -136,12 +136,12 @@ def show_cost(run: Run, inputs: FitInputs) -> None:
     from softspread._common.threads import count_threads
     from softspread.io.embeddings import look_at_embeddings
     from softspread.io.matching import read_classes
-    from softspread.io.votes import read_votes
+    from softspread.io.votes import read_vote_files
 
     parameters = inputs.parameters()
     shape = look_at_embeddings(inputs.items.file(), inputs.items.vector_column)
     with run.stage("votes") as tell:
-        file = read_votes(inputs.votes.file(), inputs.votes.reading())
+        file = read_vote_files(inputs.votes.file(), how=inputs.votes.reading())
         tell(f"{len(file):,}")
     classes = read_classes(inputs.votes.classes) or {str(label) for label in file.labels.tolist()}
     names = () if file.annotators is None else set(file.annotators.tolist()) - {None}

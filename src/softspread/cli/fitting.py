@@ -27,7 +27,7 @@ from softspread.io.ids import rows_of_ids
 from softspread.io.matching import MatchedVotes, match_votes, read_classes
 from softspread.io.soft_labels import read_prior
 from softspread.io.tables import shown
-from softspread.io.votes import read_votes
+from softspread.io.votes import read_vote_files
 
 CACHE_VERSION = 1  # raise when the same inputs and options no longer give the same entry
 PRIOR_OF_VOTES = "votes"  # in place of a file, which would have an ending
@@ -143,7 +143,7 @@ def load_votes(
     classes : known from elsewhere; None = those of the options, or of the file
     """
     with run.stage("votes") as tell:
-        file = read_votes(options.file(), options.reading())
+        file = read_vote_files(options.file(), how=options.reading())
         named = classes if classes is not None else read_classes(options.classes)
         matched = match_votes(file, item_ids, n_items, named, options.skip_unknown)
         tell(f"{len(matched.found.table):,} votes for {len(matched.classes)} classes ({file.votes_format})")

@@ -11,7 +11,7 @@ from softspread.errors import StoreError
 from softspread.io.ids import read_ids
 from softspread.io.images import list_files
 from softspread.io.matching import match_votes
-from softspread.io.votes import read_votes
+from softspread.io.votes import read_vote_files
 from softspread.votes.reading import read_y
 from softspread.votes.votes import Votes
 
@@ -32,7 +32,7 @@ def load_folder(folder: Path, features: str | None = None) -> Dataset:
         items = objects(images)
     else:
         raise StoreError(f"{folder} holds neither images nor items.csv. {HELP}")
-    matched = match_votes(read_votes(table), items, len(items), hint="Correct the file.")
+    matched = match_votes(read_vote_files(table), items, len(items), hint="Correct the file.")
     votes, names = read_y(matched.votes, len(items), items)
     counts = np.zeros((len(items), len(names.classes)))
     np.add.at(counts, (votes.rows, votes.columns), votes.weights)

@@ -17,24 +17,65 @@ from softspread._common.columns import ID_NAMES, INDEX_NAMES, VECTOR_NAMES, firs
 from softspread._common.types import AnyArray
 from softspread.errors import InputError
 from softspread.io.arrays import read_array, read_arrays
-from softspread.io.formats import EMBEDDING_ENDINGS, check_source
-from softspread.io.ids import read_ids
+from softspread.io.formats import EMBEDDING_ENDINGS, check_source, check_sources
+from softspread.io.ids import as_text, read_ids
 from softspread.io.tables import SHOWN, ParquetColumns, Table, read_table, shown
+from softspread.votes.table import joined
 
 FILE_VERSION = 1  # of what :meth:`Embeddings.save` writes
 NAME_THEM = "name the columns by --vector-column (embed: --column), such as 'emb_*'"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Embeddings:
-    """Items as points."""
+    """Items as points, as they were read.
+
+    Attributes
+    ----------
+    X : (n, d) array
+        Numbers in single or double precision, one row per item.
+    item_ids : (n,) array or None
+        Ids of the items; None where the file has none, and items are named by position.
+    source : str
+        In words: which arrays or columns were read.
+
+    See Also
+    --------
+    read_embeddings : Reads them.
+
+    Examples
+    --------
+    >>> Embeddings(np.zeros((3, 2)), np.array(["a", "b", "c"]), "one array")
+    Embeddings(3 items in 2 dimensions, ids 'a', 'b', 'c')
+    """
 
     X: AnyArray  # (n, d) float32 or float64, finite
     item_ids: AnyArray | None  # (n,), None = positions
     source: str  # in words: which arrays or columns were read
 
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __repr__(self) -> str:
+        ids = "no ids" if self.item_ids is None else f"ids {shown(self.item_ids)}"
+        return f"Embeddings({len(self):,} items in {self.X.shape[1]} dimensions, {ids})"
+
     def save(self, path: str | Path) -> None:
-        """Keep them for :meth:`load`, which decodes nothing."""
+        """Keep them for :meth:`load`, which decodes nothing.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Embeddings(np.zeros((2, 1)), None, "one array").save(f"{folder}/X.softspread")
+        ...     Embeddings.load(f"{folder}/X.softspread")
+        Embeddings(2 items in 1 dimensions, no ids)
+        """
         facts = {
             "source": self.source,
             "objects": self.item_ids is not None and self.item_ids.dtype == object,
@@ -44,7 +85,26 @@ class Embeddings:
 
     @classmethod
     def load(cls, path: str | Path) -> "Embeddings":
-        """What :meth:`save` wrote."""
+        """Read what :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Embeddings
+            The same items.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Embeddings(np.zeros((2, 1)), np.array([7, 8]), "one array").save(f"{folder}/X.softspread")
+        ...     Embeddings.load(f"{folder}/X.softspread").item_ids.tolist()
+        [7, 8]
+        """
         facts, arrays = read_archive(path, "embeddings", FILE_VERSION)
         ids = unpack_names(arrays["item_ids"], facts["objects"]) if "item_ids" in arrays else None
         return cls(arrays["X"], ids, facts["source"])
@@ -61,19 +121,34 @@ class EmbeddingShape:
 
 
 def read_embeddings(
-    path: str | Path,
-    *,
+    *paths: str | Path,
     id_column: str | None = None,
     vector_column: str | None = None,
     ids: str | Path | None = None,
 ) -> Embeddings:
-    """Read items from a .npy, .npz or .parquet file.
+    """Read items from one or several .npy, .npz or .parquet files, taken together.
 
     Parameters
     ----------
-    id_column : array or column with the ids; None looks for item, task, id, path, ...
-    vector_column : array or column with the vectors, or a pattern such as ``emb_*`` for one column each
-    ids : another file with the ids, one per item in the same order, see :func:`~softspread.io.ids.read_ids`
+    *paths : str or Path
+        Files. Several follow one another: all of them with ids, each id in one file only, or none, and then
+        positions run on.
+    id_column : str, optional
+        Array or column with the ids; by default item, task, id, path or the like, where there is one.
+    vector_column : str, optional
+        Array or column with the vectors, or a pattern such as ``emb_*`` for one column per dimension.
+    ids : str or Path, optional
+        Another file with the ids of all items, in the same order: .txt, an array or a table.
+
+    Returns
+    -------
+    Embeddings
+        With ``X`` and ``item_ids``.
+
+    See Also
+    --------
+    read_votes : The votes on them.
+    embed : From images or text to vectors.
 
     Examples
     --------
@@ -84,15 +159,55 @@ def read_embeddings(
     >>> found.X.shape, found.item_ids.tolist()
     ((2, 2), ['a', 'b'])
     """
-    source = check_source(path, EMBEDDING_ENDINGS, "embeddings")
+    sources = check_sources(paths, EMBEDDING_ENDINGS, "embeddings")
+    parts = [_read_file(source, id_column, vector_column, own_ids=ids is None) for source in sources]
+    found = parts[0] if len(parts) == 1 else _joined(parts, sources, own_ids=ids is None)
+    if ids is None:
+        return found
+    return _checked(", ".join(map(str, sources)), replace(found, item_ids=read_ids(ids)), ids)
+
+
+def _read_file(
+    source: Path, id_column: str | None, vector_column: str | None, *, own_ids: bool
+) -> Embeddings:
     ending = source.suffix.lower()
     if ending in (".npy", ".npz"):
         found = (_from_npy if ending == ".npy" else _from_npz)(source, id_column, vector_column)
     else:
         found = _from_table(read_table(source), id_column, vector_column)
-    if ids is None:
-        return _checked(source, found, source)
-    return _checked(source, replace(found, item_ids=read_ids(ids)), ids)
+    return _checked(source, found if own_ids else replace(found, item_ids=None), source)
+
+
+def _joined(parts: Sequence[Embeddings], sources: Sequence[Path], *, own_ids: bool) -> Embeddings:
+    """Several files as one."""
+    widths = [part.X.shape[1] for part in parts]
+    for width, source in zip(widths, sources, strict=True):
+        if width != widths[0]:
+            raise InputError(
+                f"{source} has {width} dimensions, {sources[0]} has {widths[0]}; files that are taken "
+                "together must have the same, made by the same encoder and reducer."
+            )
+    X = np.concatenate([part.X for part in parts])
+    words = f"{len(parts)} files, the first: {parts[0].source}"
+    named = [part.item_ids for part in parts if part.item_ids is not None]
+    if own_ids and 0 < len(named) < len(parts):
+        bare = next(source for part, source in zip(parts, sources, strict=True) if part.item_ids is None)
+        raise InputError(f"{bare} has no ids, but another file has; give all of them ids, or none.")
+    if not named:
+        return Embeddings(X, None, words)
+    origin = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    ids = named[0]
+    for more in named[1:]:
+        ids = joined(ids, more)
+    twice = np.flatnonzero(validation.lookup(as_text(ids)).duplicated())
+    if len(twice):
+        same = np.flatnonzero(as_text(ids) == as_text(ids[twice[:1]])[0])[:2]
+        first, second = (sources[origin[row]] for row in same)
+        raise InputError(
+            f"{len(twice):,} ids are in more than one file: {shown(ids[twice])}, in {first} and {second}. "
+            "Each item needs an id of its own; remove the copies."
+        )
+    return Embeddings(X, ids, words)
 
 
 def embeddings_of(

@@ -41,6 +41,19 @@ def check_source(path: str | Path, allowed: Sequence[str], what: str) -> Path:
     return source
 
 
+def check_sources(paths: Sequence[str | Path], allowed: Sequence[str], what: str) -> list[Path]:
+    """One or several files, none of them twice."""
+    if not paths:
+        raise InputError(f"name at least one file with the {what}.")
+    sources = [check_source(path, allowed, what) for path in paths]
+    seen: set[Path] = set()
+    for source in sources:
+        if source.resolve() in seen:
+            raise InputError(f"{source} is named twice; its {what} would count twice. Name it once.")
+        seen.add(source.resolve())
+    return sources
+
+
 def check_output(path: str | Path, output_format: str = "auto") -> str:
     """The format of an output, refused before any work if it cannot be written."""
     target = Path(path)

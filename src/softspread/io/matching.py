@@ -88,7 +88,7 @@ def match_votes(
     known = rows >= 0
     if item_ids is None and not are_positions(file.items).any():
         raise InputError(
-            f"{file.path} names items like {shown(file.items[:2])}, but the embeddings have no ids. Give "
+            f"{file.source} names items like {shown(file.items[:2])}, but the embeddings have no ids. Give "
             "them by --ids, one per row of the embeddings."
         )
     labels, class_array = _labels_and_classes(file, classes)
@@ -109,10 +109,10 @@ def match_votes(
             f"{shown(labels[~allowed])} (allowed: {shown(class_array)})."
         )
     if troubles and not skip_unknown:
-        raise InputError(f"{file.path}: {' '.join(troubles)} {hint}")
+        raise InputError(f"{file.source}: {' '.join(troubles)} {hint}")
     keep = known & allowed
     if not keep.any():
-        raise InputError(f"{file.path}: no vote is left. {' '.join(troubles)}")
+        raise InputError(f"{file.source}: no vote is left. {' '.join(troubles)}")
     annotators = None if file.annotators is None else validation.annotator_names(file.annotators[keep])
     weights = np.ones(int(keep.sum())) if file.weights is None else file.weights[keep]
     table, names = VoteTable(rows[keep], columns[keep], weights, annotators), Names(n_items, ids, class_array)
@@ -124,7 +124,7 @@ def _labels_and_classes(file: VoteFile, classes: Sequence[str] | None) -> tuple[
     """Labels and classes in the same type: numbers where all of them are whole numbers."""
     labels, named = file.labels, None if classes is None else objects(classes)
     if not file.is_text:
-        labels = validation.names(labels, f"{file.path}: label")
+        labels = validation.names(labels, f"{file.source}: label")
     else:
         whole = numbers_if_whole(labels)
         if named is None or numbers_if_whole(named).dtype.kind == whole.dtype.kind:

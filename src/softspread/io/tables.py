@@ -10,7 +10,7 @@ import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ import numpy as np
 from softspread._common import validation
 from softspread._common.atomic import replaced_file
 from softspread._common.columns import first_of
-from softspread._common.types import AnyArray, BoolArray, FloatArray
+from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread._common.validation import objects
 from softspread.errors import InputError
 from softspread.io.formats import TABLE_ENDINGS, check_source
@@ -97,6 +97,12 @@ class Table:
                     f"{self.source}, {self.where(row)}: {name} {value!r} is not a finite number."
                 )
         return numbers
+
+    def take(self, rows: IntArray) -> "Table":
+        """Some of the rows."""
+        columns = {name: [values[row] for row in rows] for name, values in self.columns.items()}
+        lines = None if self.lines is None else [self.lines[row] for row in rows]
+        return replace(self, columns=columns, n_rows=len(rows), lines=lines)
 
     def with_gaps(self, name: str) -> AnyArray:
         """(n,) values of a column, None where there is none; text that counts becomes numbers."""

@@ -9,16 +9,17 @@ Values stay as they stand in the file; :func:`~softspread.io.matching.match_vote
 together.
 """
 
+import warnings
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from softspread._common import validation
-from softspread._common.columns import ANNOTATOR_NAMES, INDEX_NAMES, ITEM_NAMES, LABEL_NAMES, first_of
-from softspread._common.types import AnyArray
+from softspread._common.columns import ANNOTATOR_NAMES, ITEM_NAMES, LABEL_NAMES
 from softspread._common.validation import objects
-from softspread.errors import InputError
-from softspread.io.formats import MULTI_CHOICE, VOTE_ENDINGS, VOTE_FORMATS, check_source
+from softspread.errors import InputError, SoftspreadWarning
+from softspread.io.formats import MULTI_CHOICE, VOTE_ENDINGS, VOTE_FORMATS, check_sources
 from softspread.io.label_studio import is_export, read_export
 from softspread.io.tables import (
     Table,
@@ -28,14 +29,54 @@ from softspread.io.tables import (
     read_table,
     table_of_records,
 )
-from softspread.io.vote_file import VoteFile, VoteReading
-from softspread.votes.votes import has_vote
+from softspread.io.vote_file import VoteFile, VoteReading, joined_files
+from softspread.votes.shapes import counts_advice, read_wide, refuse_results
+from softspread.votes.shapes import item_column as wide_item_column
+from softspread.votes.votes import Votes, class_columns, single_votes
 
-NO_VOTE = ("", "nan", "NaN", "None", "-1", "-1.0", "<NA>")  # cells of a wide table of text
+GUESS = "guess"  # the column in which ``query --out`` writes the most probable class
 
 
-def read_votes(path: str | Path, how: VoteReading | None = None) -> VoteFile:
-    r"""Read votes from .csv, .tsv, .parquet, .jsonl or .json.
+def read_votes(
+    *paths: str | Path,
+    votes_format: str = "auto",
+    item_column: str | None = None,
+    label_column: str | None = None,
+    annotator_column: str | None = None,
+    multi_choice: str = "refuse",
+    classes: ArrayLike | None = None,
+) -> Votes:
+    r"""Read votes from one or several files, taken together.
+
+    Parameters
+    ----------
+    *paths : str or Path
+        Files: .csv, .tsv, .parquet, .jsonl, or .json for Label Studio's export.
+    votes_format : {"auto", "long", "wide", "counts", "labelstudio"}, default "auto"
+        One row per vote, one column per annotator, one column of counts per class, or an export of Label
+        Studio. "auto" looks at the columns; counts are read only if named.
+    item_column : str, optional
+        The column that names the item (Label Studio: the field of the data), where it has another name than
+        item, task or id.
+    label_column : str, optional
+        The column that names the class (Label Studio: the name of the choices), where it is not label.
+    annotator_column : str, optional
+        The column that names the annotator, where it has another name than annotator or worker.
+    multi_choice : {"refuse", "split", "skip"}, default "refuse"
+        Label Studio: what to do with an annotation of several choices.
+    classes : (n_classes,) array-like, optional
+        Class names in order; every label must be among them.
+
+    Returns
+    -------
+    Votes
+        The votes of all files, in their order. Text that is a whole number becomes one where all of a column
+        is, as 7 but not 007; items are compared as text anyway.
+
+    See Also
+    --------
+    read_embeddings : The items.
+    Votes.from_frame, Votes.from_wide : From a table in memory.
 
     Examples
     --------
@@ -43,14 +84,44 @@ def read_votes(path: str | Path, how: VoteReading | None = None) -> VoteFile:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "votes.csv"
     ...     _ = path.write_text("task,worker,label\na,ann,cat\nb,bob,dog\n")
-    ...     votes = read_votes(path)
-    >>> len(votes), votes.votes_format, votes.labels.tolist()
-    (2, 'long', ['cat', 'dog'])
+    ...     read_votes(path)
+    Votes(2 votes on 2 items for 2 classes by 2 annotators)
+    """
+    how = VoteReading(votes_format, item_column, label_column, annotator_column, multi_choice)
+    file = read_vote_files(*paths, how=how)
+    text = file.is_text
+    given = classes if classes is not None else file.classes
+    return Votes.from_pairs(
+        numbers_if_whole(file.items) if text else file.items,
+        numbers_if_whole(file.labels) if text else file.labels,
+        file.annotators,
+        file.weights,
+        classes=given if given is None or not text else numbers_if_whole(np.asarray(given)),
+        created_at=file.created_at,
+    )
+
+
+def read_vote_files(*paths: str | Path, how: VoteReading | None = None) -> VoteFile:
+    """Votes as they stand in one or several files, which are read the same way and taken together.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("a", "b"):
+    ...         _ = Path(folder, f"{name}.csv").write_text(f"item,label{chr(10)}{name},cat{chr(10)}")
+    ...     votes = read_vote_files(f"{folder}/a.csv", f"{folder}/b.csv")
+    >>> len(votes), votes.votes_format, votes.items.tolist()
+    (2, 'long', ['a', 'b'])
     """
     how = how or VoteReading()
-    source = check_source(path, VOTE_ENDINGS, "votes")
     validation.choice("votes-format", how.votes_format, VOTE_FORMATS)
     validation.choice("multi-choice", how.multi_choice, MULTI_CHOICE)
+    sources = check_sources(paths, VOTE_ENDINGS, "votes")
+    return joined_files([_read_file(source, how) for source in sources])
+
+
+def _read_file(source: Path, how: VoteReading) -> VoteFile:
     if source.suffix.lower() == ".json":
         votes = _from_json(source, how)
     elif how.votes_format == "labelstudio":
@@ -75,6 +146,7 @@ def _from_json(source: Path, how: VoteReading) -> VoteFile:
 
 
 def _from_table(source: Path, table: Table, how: VoteReading) -> VoteFile:
+    refuse_results(table.columns, str(source))
     item = table.find(how.item_column, ITEM_NAMES)
     label = table.find(how.label_column, LABEL_NAMES)
     annotator = table.find(how.annotator_column, ANNOTATOR_NAMES)
@@ -82,7 +154,7 @@ def _from_table(source: Path, table: Table, how: VoteReading) -> VoteFile:
     if shape == "auto":  # a column of annotators belongs to a long table, even where its labels are not found
         shape = "wide" if label is annotator is None else "long"
     if item is None and shape != "long":
-        item = first_of(INDEX_NAMES, table.columns)
+        item = wide_item_column(tuple(table.columns))
     if item is None:
         raise InputError(
             f"{source} has no column 'item' or 'task'; it has {table.listed()}. Name the column with the "
@@ -99,6 +171,11 @@ def _from_table(source: Path, table: Table, how: VoteReading) -> VoteFile:
 
 
 def _from_long(source: Path, table: Table, item: str, label: str, annotator: str | None) -> VoteFile:
+    notes = {}
+    if GUESS in table.columns:  # items to vote on next: what nobody has filled in yet is no vote
+        empty = is_missing(objects(table.columns[label]))
+        notes = {f"rows without a {label}": int(empty.sum())} if empty.any() else {}
+        table = table.take(np.flatnonzero(~empty))
     names = None
     if annotator is not None:
         names = objects(table.columns[annotator])
@@ -114,20 +191,19 @@ def _from_long(source: Path, table: Table, item: str, label: str, annotator: str
         table.numbers("weight") if "weight" in table.columns else None,
         objects(table.columns["created_at"]) if "created_at" in table.columns else None,
         table.is_text,
+        notes=notes,
     )
 
 
 def _from_wide(source: Path, table: Table, item: str) -> VoteFile:
     ids = table.complete(item)
-    items, labels, annotators = [], [], []
-    for name in _other_columns(table, item, "a wide table has one more for each annotator"):
-        column = objects(table.columns[name])
-        voted = ~np.isin(column, NO_VOTE) if table.is_text else has_vote(column) & ~is_missing(column)
-        items.append(ids[voted])
-        labels.append(_without_decimals(column[voted]) if table.is_text else column[voted])
-        annotators.append(objects([name] * int(voted.sum())))
-    joined = [np.concatenate(parts) for parts in (items, labels, annotators)]
-    return VoteFile(source, "wide", joined[0], joined[1], joined[2], is_text=table.is_text)
+    others = _other_columns(table, item, "a wide table has one more for each annotator")
+    columns = {name: objects(table.columns[name]) for name in others}
+    votes = read_wide(columns, str(source))
+    advice = counts_advice(columns)
+    if advice is not None:
+        warnings.warn(f"{source}: {advice}", SoftspreadWarning, stacklevel=2)
+    return VoteFile(source, "wide", ids[votes.rows], votes.labels, votes.annotators, is_text=table.is_text)
 
 
 def _other_columns(table: Table, item: str, what: str) -> list[str]:
@@ -137,15 +213,7 @@ def _other_columns(table: Table, item: str, what: str) -> list[str]:
     return names
 
 
-def _without_decimals(labels: AnyArray) -> AnyArray:
-    """1.0 is how pandas writes class 1 of a column that also holds gaps."""
-    shortened = objects([label.removesuffix(".0") for label in labels.tolist()])
-    return shortened if numbers_if_whole(shortened).dtype.kind == "i" else labels
-
-
 def _from_counts(source: Path, table: Table, item: str) -> VoteFile:
-    from softspread.votes.votes import single_votes
-
     ids = table.complete(item)
     names = _other_columns(table, item, "a table of counts has one more for each class")
     counts = np.column_stack([table.numbers(name) for name in names])
@@ -156,7 +224,7 @@ def _from_counts(source: Path, table: Table, item: str) -> VoteFile:
             "negative."
         )
     rows, columns, weights = single_votes(counts)
-    classes = objects([name.removeprefix("count_") for name in names])
+    classes = class_columns(names)
     return VoteFile(
         source,
         "counts",

@@ -6,7 +6,8 @@ Items and labels stay as the user names them; rows and columns appear only when 
 (`reading`).
 """
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -15,10 +16,12 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from softspread._common import validation
-from softspread._common.columns import ANNOTATOR_NAMES, ITEM_NAMES, LABEL_NAMES
+from softspread._common.columns import ANNOTATOR_NAMES, INDEX_NAMES, ITEM_NAMES, LABEL_NAMES, first_of
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
+from softspread._common.validation import objects
 from softspread._common.wording import counted
-from softspread.errors import InputError
+from softspread.errors import InputError, SoftspreadWarning
+from softspread.votes.shapes import counts_advice, read_wide, refuse_results
 from softspread.votes.table import joined
 
 MOST_COUNTED = 100_000_000  # votes of a table of counts: 2.4 GB
@@ -134,7 +137,15 @@ class Votes:
         )
 
     @classmethod
-    def from_frame(cls, frame: pd.DataFrame, *, classes: ArrayLike | None = None) -> Self:
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        classes: ArrayLike | None = None,
+        item_column: str | None = None,
+        label_column: str | None = None,
+        annotator_column: str | None = None,
+    ) -> Self:
         """Read one vote per row.
 
         Columns: item (or task), label, and optionally annotator (or worker), weight, created_at.
@@ -146,6 +157,12 @@ class Votes:
             created_at.
         classes : (n_classes,) array-like, optional
             Class names in order; every label must be among them.
+        item_column : str, optional
+            The column that names the item, where it has another name.
+        label_column : str, optional
+            The column that names the class, where it has another name.
+        annotator_column : str, optional
+            The column that names the annotator, where it has another name.
 
         Returns
         -------
@@ -166,15 +183,14 @@ class Votes:
         """
         if not isinstance(frame, pd.DataFrame):
             raise InputError(f"from_frame takes a pandas DataFrame, got {type(frame).__name__}.")
-        found = {
-            role: next((name for name in names if name in frame.columns), None)
-            for role, names in _COLUMNS.items()
-        }
+        refuse_results(map(str, frame.columns), "the table")
+        asked = {"item": item_column, "label": label_column, "annotator": annotator_column}
+        found = {role: _column(frame, asked[role], names) for role, names in _COLUMNS.items()}
         for role in ("item", "label"):
             if found[role] is None:
                 raise InputError(
                     f"the table needs a column {' or '.join(map(repr, _COLUMNS[role]))}, got "
-                    f"{list(frame.columns)}."
+                    f"{list(frame.columns)}; name another one by {role}_column."
                 )
         column = {role: frame[name] for role, name in found.items() if name is not None}
         return cls.from_pairs(
@@ -219,8 +235,9 @@ class Votes:
         [1.0, 1.0, 0.5, 0.5]
         """
         if isinstance(counts, pd.DataFrame):
-            items = counts.index if items is None else items
-            classes = counts.columns if classes is None else classes
+            counts, found = _counts_and_items(counts, items is None)
+            items = found if items is None else items
+            classes = class_columns(counts.columns) if classes is None else classes
         table = validation.table_of_numbers(counts, "counts must be a table of numbers, items by classes.")
         if table.ndim != 2:
             raise InputError(f"counts must have shape (n_items, n_classes), got {table.shape}.")
@@ -238,19 +255,25 @@ class Votes:
 
     @classmethod
     def from_wide(
-        cls, table: pd.DataFrame | Sequence[Any] | AnyArray, *, classes: ArrayLike | None = None
+        cls,
+        table: pd.DataFrame | Sequence[Any] | AnyArray,
+        *,
+        classes: ArrayLike | None = None,
+        item_column: str | None = None,
     ) -> Self:
         """Read a table with one column per annotator and one row per item.
 
-        NaN, None or -1 means no vote. A DataFrame brings the names.
+        NaN, None or -1 means no vote. A DataFrame brings the names: of annotators by its columns, of items by
+        a column item (or task, id, ...) as in a file, else by its index.
 
         Parameters
         ----------
         table : (n, n_annotators) table
-            One row per item and one column per annotator; NaN, None or -1 is no vote. A DataFrame
-            brings the names.
+            One row per item and one column per annotator; NaN, None or -1, also as text, is no vote.
         classes : (n_classes,) array-like, optional
             Class names in order; every label must be among them.
+        item_column : str, optional
+            The column that names the items, where it has another name.
 
         Returns
         -------
@@ -260,11 +283,16 @@ class Votes:
         See Also
         --------
         Votes.from_frame : From a table with one row per vote.
+        read_votes : From files, with the same reader.
 
         Examples
         --------
         >>> Votes.from_wide([[0, -1], [1, 1]]).to_frame()["annotator"].tolist()
         [0, 0, 1]
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"item": ["a", "b"], "ann": ["cat", None], "bob": ["cat", "dog"]})
+        >>> Votes.from_wide(table)
+        Votes(3 votes on 2 items for 2 classes by 2 annotators)
         """
         try:
             frame = table if isinstance(table, pd.DataFrame) else pd.DataFrame(table)
@@ -272,13 +300,20 @@ class Votes:
             raise InputError(
                 f"a wide table has one row per item and one column per annotator ({error})."
             ) from error
-        values = frame.to_numpy(dtype=object)
-        rows, columns = np.nonzero(has_vote(values.ravel()).reshape(values.shape))
-        labels = validation.names(values[rows, columns].tolist(), "label")
+        refuse_results(map(str, frame.columns), "the table")
+        items = _column(frame, item_column, (*ITEM_NAMES, *INDEX_NAMES))
+        ids = frame.index if items is None else frame[items]
+        columns = {name: objects(frame[name].tolist()) for name in frame.columns if name != items}
+        if not columns and len(frame.columns):
+            raise InputError(f"the table has only the column {items!r}; add one for each annotator.")
+        votes = read_wide(columns, "the table")
+        advice = counts_advice(columns)
+        if advice is not None:
+            warnings.warn(advice, SoftspreadWarning, stacklevel=2)
         return cls.from_pairs(
-            frame.index.to_numpy()[rows],
-            labels,
-            annotators=frame.columns.to_numpy()[columns],
+            ids.to_numpy()[votes.rows],
+            validation.names(votes.labels.tolist(), "label"),
+            annotators=votes.annotators.tolist(),
             classes=classes,
         )
 
@@ -342,6 +377,27 @@ class Votes:
         ['cat', 'dog']
         """
         return self.classes if self.classes is not None else validation.distinct_sorted(self.labels)
+
+
+def _column(frame: pd.DataFrame, asked: str | None, usual: Sequence[str]) -> Any:
+    """The column that was asked for, else the first with a usual name, else None."""
+    if asked is not None and asked not in frame.columns:
+        raise InputError(f"the table has no column {asked!r}; it has {list(frame.columns)[:20]}.")
+    return asked if asked is not None else first_of(usual, frame.columns)
+
+
+def _counts_and_items(frame: pd.DataFrame, take_items: bool) -> tuple[pd.DataFrame, "pd.Index[Any]"]:
+    """A table of counts without its column of items, and the items: that column, else the index."""
+    refuse_results(map(str, frame.columns), "the table")
+    named = _column(frame, None, (*ITEM_NAMES, *INDEX_NAMES)) if take_items else None
+    if named is None:
+        return frame, frame.index
+    return frame.drop(columns=named), pd.Index(frame[named], tupleize_cols=False)
+
+
+def class_columns(columns: Iterable[Any]) -> AnyArray:
+    """What the columns of a table of counts call the classes: without ``count_``."""
+    return objects([name.removeprefix("count_") if isinstance(name, str) else name for name in columns])
 
 
 def single_votes(counts: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:

@@ -9,7 +9,7 @@ import pytest
 
 from softspread import ProbabilisticLabelSpreading
 from softspread.io.soft_labels import read_soft_labels
-from softspread.io.votes import read_votes
+from softspread.io.votes import read_vote_files
 from web.conftest import CLASSES, N_ITEMS
 
 
@@ -42,7 +42,7 @@ def test_votes_are_exported_without_those_taken_back(voted_world, tmp_path):
     ada = voted_world.program("ada")
     path = tmp_path / "votes.csv"
     path.write_bytes(ada.get("/api/v1/export/votes.csv").content)
-    votes = read_votes(path)
+    votes = read_vote_files(path)
     assert len(votes) == 20
     assert set(votes.annotators) == {"ben", "eva"}
     log = pd.read_parquet(io.BytesIO(ada.get("/api/v1/export/log.parquet").content))

@@ -217,7 +217,7 @@ def _check(
     from softspread._common.atomic import replaced_file
     from softspread.embedding.comparison import compare_spaces, known_classes
     from softspread.io.matching import match_votes
-    from softspread.io.votes import read_votes
+    from softspread.io.votes import read_vote_files
 
     if checking.votes is None and checking.classes is None:
         raise InputError(
@@ -225,7 +225,7 @@ def _check(
             "known classes."
         )
     sizes = [_dimension(size) for size in _several(space.dim)]
-    cast = None if checking.votes is None else read_votes(checking.votes)
+    cast = None if checking.votes is None else read_vote_files(checking.votes)
     spaces: dict[str, Embedding] = {}
     known = matched = None
     for name in _several(space.encoder or DEFAULT_ENCODER):

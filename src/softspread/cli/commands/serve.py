@@ -103,7 +103,7 @@ def open_service(
     """A service on the files that were named, not started yet."""
     from softspread.cli.fitting import load_items
     from softspread.io.matching import read_classes
-    from softspread.io.votes import read_votes
+    from softspread.io.votes import read_vote_files
     from softspread.web.project.items import read_items
     from softspread.web.project.service import Service
     from softspread.web.project.settings import Settings
@@ -114,7 +114,7 @@ def open_service(
             "or try: softspread serve --demo"
         )
     found: Any = load_items(run, item_options)
-    answers = None if gold is None else read_votes(gold)
+    answers = None if gold is None else read_vote_files(gold)
     known = () if answers is None else zip(map(str, answers.items), map(str, answers.labels), strict=True)
     named = {"title": (items or item_options.embeddings).stem} | settings
     return Service(
