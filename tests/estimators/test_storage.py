@@ -13,6 +13,7 @@ from softspread import (
     InputError,
     KNeighborsVotes,
     ProbabilisticLabelSpreading,
+    SoftLabeler,
     StoreError,
     VoteHistogram,
     Votes,
@@ -35,6 +36,8 @@ IDS = {
 }
 CLASSES = {"numbers": [0, 1, 2], "strings": ["cat", "dog", "owl"], "mixed": ["cat", 7, 2.5]}
 ESTIMATORS = {
+    "labeler": lambda: SoftLabeler(n_neighbors=4),
+    "labeler, one alpha, no classifiers": lambda: SoftLabeler(n_neighbors=4, alpha=0.9, classifier="none"),
     "spreading": lambda: ProbabilisticLabelSpreading(alpha=0.9, n_neighbors=4),
     "spreading, conjugate gradients": lambda: ProbabilisticLabelSpreading(
         n_neighbors=4, solver="cg", alpha=0.8
@@ -212,12 +215,77 @@ def test_annotators_called_nothing_survive_a_trip(tmp_path):
     assert again.evidence_.sum() == 0
 
 
-@pytest.fixture
-def saved(tmp_path):
-    """A file with a fitted spreading estimator."""
+def crowd_votes(n_items, n_votes, seed=0, names=False):
+    """Votes of a crowd on items in two clusters, some items with two or more."""
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(n_items, size=n_votes)
+    columns = np.where(rng.random(n_votes) < 0.2, rng.integers(3, size=n_votes), rows % 3)
+    return Votes.from_pairs(
+        rows, columns, [f"a{n}" for n in rng.integers(6, size=n_votes)] if names else None
+    )
+
+
+LABELERS = {
+    "iterative": ({}, {"n_items": 2500}),
+    "plain": ({}, {}),
+    "annotators": ({}, {"names": True}),
+    "soft votes": ({"annotator_model": "confusion"}, {"names": True}),
+    "prior": ({"prior": [0.2, 0.5, 0.3]}, {}),
+    "features": ({}, {"features": True}),
+    "one alpha": ({"alpha": 0.8}, {}),
+}
+
+
+@pytest.mark.parametrize(("parameters", "data"), LABELERS.values(), ids=LABELERS)
+def test_a_labeler_answers_learns_and_asks_as_before(tmp_path, parameters, data):
+    """Soft labels, intervals, verdicts, queries, new items, what was learned; then votes, undos and a
+    refit on both sides. On the larger graph solves are iterative, and what was pushed is saved as it is."""
+    rng, n_items = np.random.default_rng(1), data.get("n_items", 120)
+    x = rng.normal(size=(n_items, 3)) + 3 * np.eye(3)[np.arange(n_items) % 3]
+    features = np.hstack([x, rng.normal(size=(n_items, 5))]) if data.get("features") else None
+    votes = crowd_votes(n_items, 400, names=data.get("names", False))
+    est = SoftLabeler(n_neighbors=8, random_state=0, **parameters).fit(x, votes, features=features)
+    assert est._diffused.factored == (n_items < 2000)
+    est.update([3, 4], [0, 1])
+    est.undo(3, 0)
+    again = around(est, tmp_path)
+    assert_same_labeler(est, again, x)
+    for each in (est, again):
+        each.update([5, 6, 5], [0, 2, 1], annotators="a0")
+        each.undo(6, 2, annotators="a0")
+    assert_same_labeler(est, again, x)
+    for each in (est, again):
+        each.refit()
+    assert_same_labeler(est, again, x)
+
+
+def assert_same_labeler(est, again, x):
+    """Both answer every question alike, to the last bit."""
+    mine, theirs = est.soft_labels(), again.soft_labels()
+    for name in ("p", "evidence", "lower", "upper", "verdict"):
+        np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name))
+    np.testing.assert_array_equal(est.predict_proba(x + 0.1), again.predict_proba(x + 0.1))
+    for one, other in zip(
+        est.predict_interval(x[:9] + 0.1), again.predict_interval(x[:9] + 0.1), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(est.soft_labels_of([0, 5]), again.soft_labels_of([0, 5]))
+    np.testing.assert_array_equal(est.query(4, random_state=0), again.query(4, random_state=0))
+    np.testing.assert_array_equal(est.predict_set(random_state=0), again.predict_set(random_state=0))
+    pd.testing.assert_series_equal(est.weights_, again.weights_)
+    pd.testing.assert_frame_equal(est.trust_, again.trust_)
+    pd.testing.assert_frame_equal(est.uncertainty(), again.uncertainty())
+    assert est.advice_ == again.advice_
+    if est.annotators_ is not None:
+        pd.testing.assert_frame_equal(est.annotators_, again.annotators_)
+
+
+@pytest.fixture(params=["spreading", "labeler"])
+def saved(tmp_path, request):
+    """A file with a fitted estimator."""
     path = tmp_path / "est.softspread"
     save(
-        ESTIMATORS["spreading"]().fit(
+        ESTIMATORS[request.param]().fit(
             X, make_votes(IDS["strings"], CLASSES["mixed"], "partly"), item_ids=IDS["strings"]
         ),
         path,

@@ -9,7 +9,8 @@ from softspread._common.threads import Workers
 from softspread.diffusion.diffusion import Diffusion
 from softspread.graph.extension import tie_newcomers
 from softspread.posterior.blend import fit_blend
-from softspread.posterior.experts import no_votes
+from softspread.posterior.experts import no_votes, shares_expert
+from softspread.posterior.ladder import ladder_experts
 
 N, N_CLASSES = 80, 3
 X = np.random.default_rng(0).normal(size=(N, 3))
@@ -29,15 +30,29 @@ def blend(diffusion):
     return fit_blend(diffusion, own_of(COUNTS), X=X)
 
 
+def finals(blend):
+    """What every expert says, (n, n_classes) each."""
+    shares = shares_expert(blend.own, 1.0).final
+    ladder = ladder_experts(blend.rungs, shares, blend.own)
+    return [shares, *(expert.final for expert in ladder), *(expert.final for expert in blend.fixed)]
+
+
 def test_weights_are_shares_of_all_experts(blend):
     """They belong to the shares, the ladder, the classifiers and the kernels, in this order."""
-    assert len(blend.weights) == len(blend.experts) == 1 + blend.n_ladder + 6 + 5
+    n_ladder = len(blend.names) - 1 - 6 - 5
     np.testing.assert_allclose(blend.weights.sum(), 1, atol=1e-9)
-    assert blend.experts[0].name == "shares"
-    assert all(expert.name.startswith("alpha") for expert in blend.experts[1 : 1 + blend.n_ladder])
-    assert [expert.name for expert in blend.experts[-5:]] == [f"kernel {width}" for width in range(1, 6)]
-    total = sum(w * e.final for w, e in zip(blend.weights, blend.experts, strict=True))
+    assert blend.names[0] == "shares"
+    assert all(name.startswith("alpha") for name in blend.names[1 : 1 + n_ladder])
+    assert list(blend.names[-5:]) == [f"kernel {width}" for width in range(1, 6)]
+    assert len(blend.weights) == len(blend.names)
+    total = sum(w * final for w, final in zip(blend.weights, finals(blend), strict=True) if w > 0)
     np.testing.assert_allclose(blend.q, total, atol=1e-5)
+
+
+def test_an_expert_that_counts_nothing_keeps_no_predictions(blend):
+    """With a million items they would take a gigabyte."""
+    fixed = blend.weights[-len(blend.fixed) :]
+    assert [len(expert.final) for expert in blend.fixed] == [N if w > 0 else 0 for w in fixed]
 
 
 def test_a_prior_joins_the_experts(diffusion):
@@ -46,7 +61,7 @@ def test_a_prior_joins_the_experts(diffusion):
     truth = rng.dirichlet(np.full(3, 0.2), N)
     votes = rng.multinomial(4, truth).astype(float)
     told = fit_blend(diffusion, own_of(votes), prior=truth)
-    assert told.experts[-1].name == "prior"
+    assert told.names[-1] == "prior"
     assert told.weights.argmax() == len(told.weights) - 1
 
 
@@ -66,7 +81,7 @@ def test_rungs_follow_further_votes_and_what_was_learned_stays(diffusion):
     brought = {rung.alpha: diffusion.at(rung.alpha).spread(np.arange(N), more).mass() for rung in blend.rungs}
     after = blend.posterior_after(own_of(COUNTS + more), brought, ONE)
     batch = fit_blend(diffusion, own_of(COUNTS + more))
-    q = sum(w * e.final for w, e in zip(blend.weights, batch.experts, strict=True))
+    q = sum(w * final for w, final in zip(blend.weights, finals(batch), strict=True))
     np.testing.assert_allclose(after.m, blend.calibration.average(q.astype(np.float32)), atol=2e-3)
     assert after.trust is blend.trust
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from blends import own_of
 from softspread.posterior.classifiers import (
@@ -110,27 +111,41 @@ def test_all_votes_on_one_item_answer(items):
 def test_constant_features_and_coinciding_items_do_not_break_a_space():
     """No spread is no information, not a division by 0."""
     X = np.ones((20, 3))
-    for space in (Space(X), BumpSpace(X), MainDirections(X)):
-        assert np.isfinite(space.rows(slice(None))).all()
+    for kind in (Space, BumpSpace, MainDirections):
+        assert np.isfinite(kind.made_from(X, RULE).of(X)).all()
     counts = np.zeros((20, 2))
     counts[:6, 0] = counts[6:12, 1] = 1
     for expert in experts_of(X, counts, features=X):
         np.testing.assert_allclose(expert.final, 0.5, atol=0.2)
 
 
-def test_spaces_say_their_size_and_what_they_take(items):
-    """New items come without unreduced features."""
+def test_spaces_say_their_size(items):
+    """How many features they take, and how many they make."""
     X = items[0]
-    for space in (Space(X), BumpSpace(X), MainDirections(X)):
-        assert space.rows(slice(0, 4)).shape == (4, space.n_features)
-    assert Space(X).takes(X[:2])
-    assert not Space(X).takes(X[:2, :3])
-    assert not MainDirections(X).takes(X[:2])
+    for kind in (Space, BumpSpace, MainDirections):
+        space = kind.made_from(X, RULE)
+        assert space.of(X[:4]).shape == (4, space.n_features)
+        assert space.n_inputs == X.shape[1]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_a_model_predicts_as_scikit_learn_does(items, n_classes):
+    """Coefficients as plain arrays say what the fitted object would."""
+    Z = Space.made_from(items[0], RULE).of(items[0])
+    labels = np.arange(N) % 2 if n_classes == 2 else items[2]
+    counts = np.eye(n_classes)[labels]
+    model = train(Z, counts, 1.0, np.random.default_rng(0), RULE)
+    theirs = LogisticRegression(C=1.0, max_iter=RULE.steps, tol=RULE.tol).fit(Z, labels)
+    expected = np.zeros((N, n_classes))
+    expected[:, theirs.classes_] = theirs.predict_proba(Z)
+    shares = (counts.sum(axis=0) + 1) / (N + n_classes)
+    np.testing.assert_allclose(model.predict(Z), (N * expected + shares) / (N + 1), atol=1e-5)
 
 
 def test_standardised_features_have_mean_0_and_spread_1(items):
     """Whatever their units."""
-    Z = Space(items[0] * [1, 10, 100, 1e-3, 1e6] + 7).rows(slice(None))
+    X = items[0] * [1, 10, 100, 1e-3, 1e6] + 7
+    Z = Space.made_from(X, RULE).of(X)
     np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-4)
     np.testing.assert_allclose(Z.std(axis=0), 1, atol=1e-4)
 
@@ -139,17 +154,17 @@ def test_main_directions_keep_the_largest_variance():
     """A rotation into fewer dimensions; directions that hardly vary are left out."""
     rng = np.random.default_rng(0)
     wide = rng.normal(size=(300, 40)) * np.where(np.arange(40) < 5, 10.0, 0.01)
-    space = MainDirections(wide, ClassifierRule(components=5))
-    Z = space.rows(slice(None))
+    space = MainDirections.made_from(wide, ClassifierRule(components=5))
+    Z = space.of(wide)
     assert Z.shape == (300, 5)
-    kept = (Z.astype(float) ** 2).sum() * float(space._spread) ** 2
+    kept = (Z.astype(float) ** 2).sum() * float(space.spread) ** 2
     np.testing.assert_allclose(kept, ((wide - wide.mean(axis=0)) ** 2).sum(), rtol=1e-3)
 
 
 def test_work_is_limited_and_votes_weigh(items):
     """A cap on training votes still trains; a heavy vote pulls more than a light one."""
     X, counts, truth = items
-    Z, rng = Space(X).rows(slice(None)), np.random.default_rng(0)
+    Z, rng = Space.made_from(X, RULE).of(X), np.random.default_rng(0)
     capped = train(Z[::2], counts[::2], 1.0, rng, ClassifierRule(training=30))
     assert capped.n_votes == 60
     assert (capped.predict(Z).argmax(axis=1) == truth).mean() > 0.8

@@ -19,6 +19,7 @@ from softspread.graph.graph import Graph
 from softspread.heldout.masses import ScaleMemory
 from softspread.tuning.candidates import SearchSpace, SpreadOptions
 from softspread.tuning.result import Choice, Tuning
+from softspread.tuning.search import RULE as TUNING
 from softspread.tuning.search import choose_parameters
 from softspread.votes.ballots import Ballots
 from softspread.votes.table import VoteTable
@@ -44,17 +45,25 @@ def choose_settings(
     annotator_model: str,
     prior: FloatArray | None,
     options: SpreadOptions,
+    *,
+    advise: bool = True,
 ) -> Settings:
-    """Choose what is open; ``items`` is a Graph where no number of neighbours is to be chosen."""
+    """Choose what is open; ``items`` is a Graph where no number of neighbours is to be chosen.
+
+    Without ``advise`` no warning says that second votes are missing: the caller says so elsewhere.
+    """
     named = annotator_model != "none" and votes.annotators is not None
     if isinstance(items, Graph) and not space.open and not named:
         return Settings(options.diffusion(items, space.alphas[0]), space.strengths[0], None, None)
     ballots, memory = Ballots.of(votes, n_classes), ScaleMemory()
+    rule = TUNING if advise else replace(TUNING, blind_share=1.0)
 
     def search(
         on: AnyArray | Graph, counted: Ballots, space: SearchSpace, start: float | None = None
     ) -> Choice:
-        return choose_parameters(on, counted, space, prior=prior, options=options, start=start, memory=memory)
+        return choose_parameters(
+            on, counted, space, prior=prior, options=options, start=start, memory=memory, rule=rule
+        )
 
     if isinstance(items, Graph) and not space.open:
         graph, alpha, strength, tuning = items, space.alphas[0], space.strengths[0], None

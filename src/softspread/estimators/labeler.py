@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from softspread._common import validation
 from softspread._common.types import AnyArray, BoolArray, FloatArray, RandomState
+from softspread.annotators.fit import why_neutral
 from softspread.annotators.weighting import Weighting
 from softspread.diffusion.diffusion import Diffusion
 from softspread.errors import InputError
@@ -27,6 +28,7 @@ from softspread.posterior.posterior import Posterior
 from softspread.queries.rule import DEFAULT_LOTTERY
 from softspread.spreading.evidence import Evidence, soft_labels
 from softspread.tuning.candidates import DEFAULT_ALPHA, SearchSpace
+from softspread.votes.ballots import Ballots
 from softspread.votes.reading import NamedVotes
 from softspread.votes.repeats import repeat_advice
 from softspread.votes.table import VoteTable
@@ -223,7 +225,8 @@ class SoftLabeler(GraphEstimator):
     def _rate_annotators(self) -> Diffusion:
         """Weigh votes by their annotators, where they are named; rating them asks for an alpha of its own."""
         named = self.annotator_model != "none" and self._votes.annotators is not None
-        alphas = self._space.alphas if named or len(self._space.alphas) == 1 else [DEFAULT_ALPHA]
+        weighed = named and not why_neutral(Ballots.of(self._votes, len(self.classes_)))
+        alphas = self._space.alphas if weighed or len(self._space.alphas) == 1 else [DEFAULT_ALPHA]
         settings = choose_settings(
             self.graph_,
             self._votes,
@@ -232,6 +235,7 @@ class SoftLabeler(GraphEstimator):
             self.annotator_model,
             None if self.prior is None else self.prior_,
             self._options(),
+            advise=False,  # advice_ does
         )
         found = settings.annotators
         self._use_weighting(None if found is None else Weighting(found, self._votes))
@@ -412,8 +416,8 @@ class SoftLabeler(GraphEstimator):
     def weights_(self) -> pd.Series:
         """Share of each expert in the blend, the largest first."""
         check_is_fitted(self)
-        names = [expert.name for expert in self._blend.experts]
-        return pd.Series(self._blend.weights, names, name="weight").sort_values(ascending=False)
+        weights = pd.Series(self._blend.weights, list(self._blend.names), name="weight")
+        return weights.sort_values(ascending=False, kind="stable")
 
     @property
     def trust_(self) -> pd.DataFrame:

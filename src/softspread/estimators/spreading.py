@@ -196,9 +196,6 @@ class ProbabilisticLabelSpreading(GraphEstimator):
         self._forget_derived()
         self._chooser: tuple[SpreadState, int] | None = None
 
-    def _make_diffusion(self) -> Diffusion:
-        return self._options().diffusion(self.graph_, self.alpha_)
-
     def _diffusion(self) -> Diffusion:
         return self._state.diffusion
 

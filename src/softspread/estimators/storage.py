@@ -1,6 +1,6 @@
 """Save a fitted estimator to one file and load it back, without pickle.
 
-save(est, path):  parameters, votes, names, graph and mass  ->  header + arrays (see `archive`)
+save(est, path):  parameters, votes, names, graph, and what was learned  ->  header + arrays (see `archive`)
 """
 
 from dataclasses import asdict, fields
@@ -15,24 +15,35 @@ from softspread._common.archive import pack_names, read_archive, unpack_names, w
 from softspread._common.types import AnyArray
 from softspread.annotators.report import AnnotatorFit, AnnotatorReport
 from softspread.annotators.weighting import Weighting
+from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.solver import SolveReport
 from softspread.errors import InputError, StoreError
 from softspread.estimators.base import VotesEstimator
 from softspread.estimators.baselines import GaussianKernelRegression, KNeighborsVotes, VoteHistogram
+from softspread.estimators.graph_based import GraphEstimator
+from softspread.estimators.labeler import SoftLabeler
 from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.graph.graph import Graph
+from softspread.posterior.blend import pack_blend, unpack_blend
+from softspread.posterior.live import LiveBlend
 from softspread.spreading.state import SpreadState
 from softspread.tuning.result import Tuning, TuningPoint
 from softspread.votes.reading import Names
 from softspread.votes.table import VoteTable
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1 knew no SoftLabeler; its files are still read
 _REPORT = tuple(field.name for field in fields(AnnotatorReport))
 _FIT_ARRAYS = ("weights", "soft_votes", "confusion", "annotator_weights")
 _FIT_NUMBERS = ("alpha", "kappa", "newcomer_weight")
 _CLASSES: dict[str, type[VotesEstimator]] = {
     cls.__name__: cls
-    for cls in (ProbabilisticLabelSpreading, VoteHistogram, GaussianKernelRegression, KNeighborsVotes)
+    for cls in (
+        SoftLabeler,
+        ProbabilisticLabelSpreading,
+        VoteHistogram,
+        GaussianKernelRegression,
+        KNeighborsVotes,
+    )
 }
 
 
@@ -88,10 +99,14 @@ def save(est: VotesEstimator, path: str | Path) -> None:
     header["classes_given"] = est._classes_given
     if hasattr(est, "feature_names_in_"):
         header["feature_names_in"] = list(est.feature_names_in_)
-    if isinstance(est, ProbabilisticLabelSpreading):
-        _put_spreading(est, header, arrays)
+    if isinstance(est, GraphEstimator):
+        _put_graph(est, header, arrays)
     else:
         arrays["features"] = est._items
+    if isinstance(est, ProbabilisticLabelSpreading):
+        _put_spreading(est, header, arrays)
+    elif isinstance(est, SoftLabeler):
+        _put_blend(est, header, arrays)
     write_archive(path, "estimator", FORMAT_VERSION, header, arrays)
 
 
@@ -140,8 +155,12 @@ def load(path: str | Path) -> VotesEstimator:
             est.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
         if "prior" in arrays:
             est.prior = arrays["prior"]
-        if isinstance(est, ProbabilisticLabelSpreading):
-            _take_spreading(est, header, arrays, names)
+        if isinstance(est, GraphEstimator):
+            _take_graph(est, header, arrays, names)
+            if isinstance(est, SoftLabeler):
+                _take_blend(est, header, arrays)
+            elif isinstance(est, ProbabilisticLabelSpreading):
+                _take_spreading(est, header, arrays)
         else:
             est._items = arrays["features"]
             est._use_names(Names(len(est._items), names.get("item_ids"), names["classes"]))
@@ -152,20 +171,50 @@ def load(path: str | Path) -> VotesEstimator:
     return est
 
 
-def _put_spreading(
-    est: ProbabilisticLabelSpreading, header: dict[str, Any], arrays: dict[str, AnyArray]
-) -> None:
+def _part(arrays: dict[str, AnyArray], prefix: str) -> dict[str, AnyArray]:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _put_graph(est: GraphEstimator, header: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
+    """The graph, the scales found on it, and the weights of annotators."""
     header["graph"] = est.graph_.facts()
     header["from_graph"] = isinstance(est._items, Graph)
-    header["alpha"] = est.alpha_
-    header["prior_strength"] = est.prior_strength_
-    header["tuning"] = None if est.tuning_ is None else _pack_tuning(est.tuning_)
+    header["alpha"] = est._diffusion().alpha
     header["annotators"] = None
     if est._weighting is not None:
         header["annotators"], more = _pack_annotators(est._weighting.fit)
         arrays |= {f"annotators.{name}": array for name, array in more.items()}
     arrays |= {f"graph.{name}": array for name, array in est.graph_.arrays().items()}
-    arrays |= {f"scales.{name}": array for name, array in est._state.diffusion.known_scales().items()}
+    arrays |= {f"scales.{name}": array for name, array in est._diffusion().known_scales().items()}
+
+
+def _take_graph(
+    est: GraphEstimator, header: dict[str, Any], arrays: dict[str, AnyArray], names: dict[str, AnyArray]
+) -> None:
+    est.graph_ = Graph.from_arrays(_part(arrays, "graph."), header["graph"])
+    est._use_names(Names(est.graph_.n_items, names.get("item_ids"), names["classes"]))
+    est._items = est.graph_ if header["from_graph"] else est.graph_.features
+    _restore_prior(est)
+    weighting = None
+    if header["annotators"] is not None:
+        fit = _unpack_annotators(header["annotators"], _part(arrays, "annotators."))
+        weighting = Weighting(fit, est._votes.take(slice(len(fit.weights))))
+    est._use_weighting(weighting)
+
+
+def _restored_diffusion(
+    est: GraphEstimator, header: dict[str, Any], arrays: dict[str, AnyArray]
+) -> Diffusion:
+    diffusion = est._options().diffusion(est.graph_, header["alpha"])
+    diffusion.restore_scales(_part(arrays, "scales."))
+    return diffusion
+
+
+def _put_spreading(
+    est: ProbabilisticLabelSpreading, header: dict[str, Any], arrays: dict[str, AnyArray]
+) -> None:
+    header["prior_strength"] = est.prior_strength_
+    header["tuning"] = None if est.tuning_ is None else _pack_tuning(est.tuning_)
     arrays |= {f"state.{name}": array for name, array in est._state.arrays().items()}
     header["refined"] = est._state.refined
     solved = est._state.solve_report
@@ -173,32 +222,37 @@ def _put_spreading(
 
 
 def _take_spreading(
-    est: ProbabilisticLabelSpreading,
-    header: dict[str, Any],
-    arrays: dict[str, AnyArray],
-    names: dict[str, AnyArray],
+    est: ProbabilisticLabelSpreading, header: dict[str, Any], arrays: dict[str, AnyArray]
 ) -> None:
-    def part(prefix: str) -> dict[str, AnyArray]:
-        return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-
-    est.graph_ = Graph.from_arrays(part("graph."), header["graph"])
-    est._use_names(Names(est.graph_.n_items, names.get("item_ids"), names["classes"]))
-    est._items = est.graph_ if header["from_graph"] else est.graph_.features
     est.alpha_, est.prior_strength_ = header["alpha"], header["prior_strength"]
     est.n_neighbors_ = est.graph_.n_neighbors
     est.tuning_ = None if header["tuning"] is None else _unpack_tuning(header["tuning"])
-    _restore_prior(est)
-    diffusion = est._make_diffusion()
-    diffusion.restore_scales(part("scales."))
-    weighting = None
-    if header["annotators"] is not None:
-        fit = _unpack_annotators(header["annotators"], part("annotators."))
-        weighting = Weighting(fit, est._votes.take(slice(len(fit.weights))))
-    est._use_weighting(weighting)
+    diffusion = _restored_diffusion(est, header, arrays)
     est._state = SpreadState(diffusion, est._counted_votes, len(est.classes_))
     solved = None if header["solved"] is None else SolveReport(**header["solved"])
-    est._state.restore(part("state."), header["refined"], solved)
+    est._state.restore(_part(arrays, "state."), header["refined"], solved)
     est._forget_answers()
+
+
+def _put_blend(est: SoftLabeler, header: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
+    header["n_fitted"] = est._n_fitted
+    header["blend"], blend = pack_blend(est._blend)
+    arrays |= {f"blend.{name}": array for name, array in blend.items()}
+    arrays |= {f"live.{name}": array for name, array in est._live.arrays().items()}
+    header["features_given"] = est._features is not None
+    if est._features is not None:
+        arrays["features"] = est._features
+
+
+def _take_blend(est: SoftLabeler, header: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
+    est._check_parameters()
+    est._features = arrays["features"] if header["features_given"] else None
+    est._diffused = _restored_diffusion(est, header, arrays)
+    est._n_fitted = header["n_fitted"]
+    est._blend = unpack_blend(header["blend"], _part(arrays, "blend."))
+    est._live = LiveBlend(est._blend, est._diffused)
+    est._live.restore(_part(arrays, "live."))
+    est._forget_derived()
 
 
 def _pack_tuning(tuning: Tuning) -> dict[str, Any]:

@@ -10,19 +10,27 @@ of them.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from softspread._common.records import pack_record, unpack_record
 from softspread._common.threads import Workers
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.diffusion.diffusion import Diffusion
 from softspread.posterior.calibration import RULE as CALIBRATION
-from softspread.posterior.calibration import Calibration, CalibrationRule, Setting, fit_calibration
+from softspread.posterior.calibration import Belief, Calibration, CalibrationRule, Setting, fit_calibration
 from softspread.posterior.classifiers import RULE as CLASSIFIERS
-from softspread.posterior.classifiers import ClassifierRule, Model, Space, classifier_experts
+from softspread.posterior.classifiers import (
+    BumpSpace,
+    ClassifierRule,
+    MainDirections,
+    Model,
+    Space,
+    classifier_experts,
+)
 from softspread.posterior.experts import (
-    Expert,
     Float32Array,
     OwnVotes,
     blended,
@@ -41,7 +49,7 @@ from softspread.posterior.posterior import Posterior, Variant
 from softspread.posterior.stack import RULE as STACK
 from softspread.posterior.stack import StackRule, stack_weights
 from softspread.posterior.trust import RULE as TRUST
-from softspread.posterior.trust import Trust, TrustRule, fit_trust
+from softspread.posterior.trust import Bins, Trust, TrustRule, fit_trust
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +68,35 @@ class BlendRule:
 
 
 RULE = BlendRule()
+RECORDS = (  # what a blend is made of, for files
+    *(BlendRule, LadderRule, ClassifierRule, KernelRule, StackRule, CalibrationRule, Belief, TrustRule),
+    *(Rung, Space, BumpSpace, MainDirections, Model, Calibration, Setting, Trust, Bins, OwnVotes),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fixed:
+    """What an expert says that does not move with further votes."""
+
+    final: Float32Array  # (n, n_classes)  no row where it counts nothing
+    log_size: Float32Array  # (n,) or (1,)
+
+    def on_rows(self, rows: IntArray | slice) -> tuple[Float32Array, Float32Array]:
+        """Its predictions for some items, and their sizes."""
+        if not len(self.final):
+            return self.final, self.log_size
+        return self.final[rows], self.log_size if len(self.log_size) == 1 else self.log_size[rows]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blend:
-    """Experts and all that was learned about them from the votes."""
+    """What was learned from the votes, as far as it takes to answer and to follow further votes."""
 
-    experts: Sequence[Expert]  # class shares, ladder, classifiers, kernels, then the prior if there is one
+    names: Sequence[str]  # class shares, ladder, classifiers, kernels, then the prior if there is one
     weights: FloatArray  # (experts,)
-    n_ladder: int  # experts of the ladder
     rungs: Sequence[Rung]
-    models: Sequence[tuple[Space, Model]]  # of the classifiers, which follow the ladder
+    models: Sequence[tuple[Space, Model]]  # of the classifiers
+    fixed: Sequence[Fixed]  # classifiers, kernels, prior
     calibration: Calibration
     trust: Trust
     own: OwnVotes  # of the fit
@@ -155,22 +181,18 @@ class Blend:
         nobody = no_votes(n_new, self.q.shape[1])
         return posterior_of(q, log_size, nobody, self.calibration, self.trust, workers)
 
-    @property
-    def _others(self) -> Sequence[Expert]:
-        """Experts that do not move with further votes."""
-        return self.experts[1 + self.n_ladder :]
-
     def _fixed(self, rows: IntArray | slice) -> Iterator[tuple[Float32Array, Float32Array]]:
-        for expert in self._others:
-            size = expert.log_size
-            yield expert.final[rows], size if len(size) == 1 else size[rows]
+        return (expert.on_rows(rows) for expert in self.fixed)
 
     def _fixed_of_new(self, ties: csr_array, X: AnyArray) -> Iterator[tuple[Float32Array, Float32Array]]:
         """Classifiers on X answer by themselves; for the others the neighbours' mean stands in."""
         total = np.asarray(ties.sum(axis=1)).ravel()
         near = csr_array(ties.multiply(1 / np.where(total > 0, total, 1.0)[:, None]))
-        for number, expert in enumerate(self._others):
-            if number < len(self.models) and self.models[number][0].takes(X):
+        for number, expert in enumerate(self.fixed):
+            on_X = number < len(self.models) and self.models[number][0].name != MainDirections.name
+            if not len(expert.final):
+                yield expert.final, expert.log_size
+            elif on_X:
                 space, model = self.models[number]
                 yield model.predict(space.of(X)).astype(np.float32), expert.log_size
             else:
@@ -185,6 +207,17 @@ class Blend:
                 q += np.float32(weight) * prediction
                 log_size += np.float32(weight) * size
         return q, log_size
+
+
+def pack_blend(blend: Blend) -> tuple[Any, dict[str, AnyArray]]:
+    """Plain values and arrays, for a file."""
+    return pack_record(blend)
+
+
+def unpack_blend(facts: Any, arrays: dict[str, AnyArray]) -> Blend:
+    """The inverse of :func:`pack_blend`; KeyError or TypeError where a part is missing."""
+    blend: Blend = unpack_record(facts, arrays, (Blend, Fixed, *RECORDS))
+    return blend
 
 
 def _near(values: Float32Array, near: csr_array) -> Float32Array:
@@ -239,7 +272,7 @@ def fit_blend(
     shares = shares_expert(own, rule.shares_belief)
     rungs = climb(diffusion, own, rule.ladder.alphas if alphas is None else alphas, rule.ladder)
     experts = [shares, *ladder_experts(rungs, shares.final, own, rule.ladder)]
-    n_ladder, models = len(experts) - 1, []
+    moving, models = len(experts), []  # shares and ladder answer from the rungs
     for expert, space, model in classifier_experts(X, features, own, rule.classifiers):
         experts.append(expert)
         models.append((space, model))
@@ -253,4 +286,10 @@ def fit_blend(
     sharpness = fit_calibration(q_held, own.cast, rule.calibration)
     m, m_held = sharpness.average(q), sharpness.average(q_held)
     learned = fit_trust(log_size, m, own.voted, m_held, own.cast, own.n_votes, rule.trust)
-    return Blend(experts, weights, n_ladder, rungs, models, sharpness, learned, own, q, log_size, rule)
+    nothing = q[:0].copy()
+    fixed = [
+        Fixed(expert.final if weight > 0 else nothing, expert.log_size)
+        for expert, weight in zip(experts[moving:], weights[moving:], strict=True)
+    ]
+    names = [expert.name for expert in experts]
+    return Blend(names, weights, rungs, models, fixed, sharpness, learned, own, q, log_size, rule)

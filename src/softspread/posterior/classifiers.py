@@ -11,9 +11,10 @@ by a model that has not seen its votes.
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
+from scipy.special import softmax
 
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.posterior.experts import Expert, Float32Array, OwnVotes
@@ -45,95 +46,112 @@ class ClassifierRule:
 RULE = ClassifierRule()
 
 
+@dataclass(frozen=True, eq=False)
 class Space:
-    """Items as a classifier sees them, made a piece at a time."""
+    """Items as a classifier sees them: centred, each feature with spread 1."""
 
-    name = "features"
+    centre: FloatArray  # (d,)
+    spread: FloatArray  # (d,)
 
-    def __init__(self, X: AnyArray) -> None:
-        self._X = X
-        some = np.asarray(X[_some(len(X), 100_000)], dtype=np.float64)
-        self._centre, spread = some.mean(axis=0), some.std(axis=0)
-        self._spread = np.where(spread > 0, spread, 1.0)
+    name: ClassVar[str] = "features"
+
+    @classmethod
+    def made_from(cls, X: AnyArray, rule: ClassifierRule) -> "Space":
+        """The space of these items."""
+        return cls(*_centre_and_spread(X))
 
     @property
     def n_features(self) -> int:
         """Columns."""
-        return int(self._X.shape[1])
+        return self.n_inputs
 
-    def takes(self, X: AnyArray) -> bool:
-        """Whether new items come in the form that this space was made from."""
-        return bool(X.shape[1] == self._X.shape[1])
+    @property
+    def n_inputs(self) -> int:
+        """Columns of the items that it takes."""
+        return len(self.centre)
 
     def of(self, X: AnyArray) -> Float32Array:
         """Any items in this space."""
-        return np.asarray((X - self._centre) / self._spread, dtype=np.float32)
-
-    def rows(self, rows: Any) -> Float32Array:
-        """Some of the items."""
-        return self.of(self._X[rows])
+        return np.asarray((X - self.centre) / self.spread, dtype=np.float32)
 
 
+@dataclass(frozen=True, eq=False)
 class BumpSpace(Space):
     """Standardised features, and Gaussian bumps around landmarks."""
 
-    name = "landmarks"
+    landmarks: FloatArray  # (l, d)
+    width: float
+    height: float
 
-    def __init__(self, X: AnyArray, rule: ClassifierRule = RULE) -> None:
-        super().__init__(X)
+    name: ClassVar[str] = "landmarks"
+
+    @classmethod
+    def made_from(cls, X: AnyArray, rule: ClassifierRule) -> "BumpSpace":
+        """The space of these items, some of which are its landmarks."""
         rng = np.random.default_rng(0)
         chosen = rng.choice(len(X), max(1, min(rule.landmarks, len(X) // 2)), replace=False)
-        self._landmarks, self._bump = np.asarray(X[chosen], dtype=np.float64), rule.bump
-        distances = self._squared(np.asarray(X[_some(len(X), 2_000)], dtype=np.float64))
+        landmarks = np.asarray(X[chosen], dtype=np.float64)
+        distances = squared_distances(np.asarray(X[_some(len(X), 2_000)], dtype=np.float64), landmarks)
         at = min(rule.near - 1, len(chosen) - 1)
-        self._width = float(np.median(np.partition(distances, at, axis=1)[:, at])) + 1e-12
+        width = float(np.median(np.partition(distances, at, axis=1)[:, at])) + 1e-12
+        return cls(*_centre_and_spread(X), landmarks, width, rule.bump)
 
     @property
     def n_features(self) -> int:
         """Columns."""
-        return super().n_features + len(self._landmarks)
-
-    def _squared(self, X: FloatArray) -> FloatArray:
-        L = self._landmarks
-        squared = (X**2).sum(axis=1)[:, None] + (L**2).sum(axis=1) - 2 * X @ L.T
-        return np.asarray(np.maximum(squared, 0.0))
+        return self.n_inputs + len(self.landmarks)
 
     def of(self, X: AnyArray) -> Float32Array:
         """Any items in this space."""
-        bumps = self._bump * np.exp(-self._squared(np.asarray(X, dtype=np.float64)) / (2 * self._width))
+        squared = squared_distances(np.asarray(X, dtype=np.float64), self.landmarks)
+        bumps = self.height * np.exp(-squared / (2 * self.width))
         return np.hstack([super().of(X), bumps.astype(np.float32)])
 
 
+@dataclass(frozen=True, eq=False)
 class MainDirections(Space):
     """Unreduced features along their main directions, all with one scale."""
 
-    name = "unreduced"
+    directions: FloatArray  # (d, components)
 
-    def __init__(self, features: AnyArray, rule: ClassifierRule = RULE) -> None:
-        some = np.asarray(features[_some(len(features), 20_000)], dtype=np.float64)
-        self._X, self._centre = features, some.mean(axis=0)
-        centred = some - self._centre
+    name: ClassVar[str] = "unreduced"
+
+    @classmethod
+    def made_from(cls, X: AnyArray, rule: ClassifierRule) -> "MainDirections":
+        """The space of these items."""
+        some = np.asarray(X[_some(len(X), 20_000)], dtype=np.float64)
+        centre = some.mean(axis=0)
+        centred = some - centre
         if min(centred.shape) > rule.components:
             _, vectors = np.linalg.eigh(centred.T @ centred)
-            self._directions = vectors[:, ::-1][:, : rule.components]
+            directions = np.ascontiguousarray(vectors[:, ::-1][:, : rule.components])
         else:
-            self._directions = np.eye(centred.shape[1])
-        length = np.sqrt(((centred @ self._directions) ** 2).sum(axis=1).mean())
-        self._spread = np.asarray(length / np.sqrt(self._directions.shape[1]) if length > 0 else 1.0)
+            directions = np.eye(centred.shape[1])
+        length = np.sqrt(((centred @ directions) ** 2).sum(axis=1).mean())
+        spread = np.asarray(length / np.sqrt(directions.shape[1]) if length > 0 else 1.0)
+        return cls(centre, spread, directions)
 
     @property
     def n_features(self) -> int:
         """Columns."""
-        return int(self._directions.shape[1])
-
-    def takes(self, X: AnyArray) -> bool:
-        """Never: new items come without unreduced features."""
-        return False
+        return int(self.directions.shape[1])
 
     def of(self, X: AnyArray) -> Float32Array:
         """Any items in this space."""
-        centred = np.asarray(X, dtype=np.float64) - self._centre
-        return np.asarray(centred @ self._directions / self._spread, dtype=np.float32)
+        centred = np.asarray(X, dtype=np.float64) - self.centre
+        return np.asarray(centred @ self.directions / self.spread, dtype=np.float32)
+
+
+def _centre_and_spread(X: AnyArray) -> tuple[FloatArray, FloatArray]:
+    some = np.asarray(X[_some(len(X), 100_000)], dtype=np.float64)
+    spread = some.std(axis=0)
+    return some.mean(axis=0), np.where(spread > 0, spread, 1.0)
+
+
+def squared_distances(X: FloatArray, others: FloatArray) -> FloatArray:
+    """(len(X), len(others))."""
+    squared = (X**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2 * X @ others.T
+    return np.asarray(np.maximum(squared, 0.0))
 
 
 def _some(n: int, most: int) -> IntArray:
@@ -143,18 +161,23 @@ def _some(n: int, most: int) -> IntArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """A fitted logistic regression, its answers drawn to the class shares as by one vote of theirs."""
+    """A logistic regression as plain arrays, its answers drawn to the class shares as by one vote of theirs.
 
-    classifier: Any  # None where fewer than two classes were seen: the shares answer
-    shares: FloatArray
+    With fewer than two classes seen there are no coefficients, and the shares answer.
+    """
+
+    columns: IntArray  # (k,)  classes seen
+    coefficients: AnyArray  # (k, f)
+    intercepts: AnyArray  # (k,)
+    shares: FloatArray  # (n_classes,)
     n_votes: float
 
     def predict(self, Z: Float32Array) -> FloatArray:
         """(len(Z), n_classes) probabilities, none 0."""
-        if self.classifier is None:
+        if not len(self.columns):
             return np.tile(self.shares, (len(Z), 1))
         p = np.zeros((len(Z), len(self.shares)))
-        p[:, self.classifier.classes_] = self.classifier.predict_proba(Z)
+        p[:, self.columns] = softmax(Z @ self.coefficients.T + self.intercepts, axis=1)
         return np.asarray((self.n_votes * p + self.shares) / (self.n_votes + 1))
 
 
@@ -174,19 +197,27 @@ def train(
     n_votes = float(counts.sum())
     shares = np.asarray((counts.sum(axis=0) + 1) / (n_votes + counts.shape[1]))
     if len(np.unique(columns)) < 2:
-        return Model(None, shares, n_votes)
+        nothing = np.empty((0, Z.shape[1]))
+        return Model(np.empty(0, np.int64), nothing, np.empty(0), shares, n_votes)
     # Products of a few hundred rows: threads of the linear algebra library would only wait for each other.
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)
         classifier = LogisticRegression(C=C, max_iter=rule.steps, tol=rule.tol)
         classifier.fit(Z[at], columns, sample_weight=counts[at, columns])
-    return Model(classifier, shares, n_votes)
+    coefficients, intercepts = classifier.coef_, classifier.intercept_
+    if len(coefficients) == 1:  # two classes: the second against the first
+        coefficients = np.vstack([np.zeros_like(coefficients), coefficients])
+        intercepts = np.append(np.zeros_like(intercepts), intercepts)
+    return Model(classifier.classes_, coefficients, intercepts, shares, n_votes)
 
 
 def crossed_expert(
-    space: Space, Z: Float32Array, own: OwnVotes, C: float, belief: float, rule: ClassifierRule
+    space: Space, X: AnyArray, Z: Float32Array, own: OwnVotes, C: float, belief: float, rule: ClassifierRule
 ) -> tuple[Expert, Model]:
-    """The expert, and the model of all votes for items that come later; Z are the voted items."""
+    """The expert, and the model of all votes for items that come later.
+
+    X are all items as they came, Z the voted ones in the space.
+    """
     rng = np.random.default_rng(0)
     part = np.empty(len(Z), dtype=np.int64)
     part[rng.permutation(len(Z))] = np.arange(len(Z)) % rule.folds
@@ -194,7 +225,7 @@ def crossed_expert(
     final = np.empty((own.n_items, own.n_classes), dtype=np.float32)
     for first in range(0, own.n_items, rule.chunk):
         chunk = slice(first, first + rule.chunk)
-        final[chunk] = full.predict(space.rows(chunk))
+        final[chunk] = full.predict(space.of(X[chunk]))
     held = np.full((len(Z), own.n_classes), 1 / own.n_classes, dtype=np.float32)
     for fold in range(rule.folds):
         mine = part == fold
@@ -212,13 +243,14 @@ def classifier_experts(
     """All classifiers, each with its space; none without features or before two classes were seen."""
     if np.count_nonzero(own.counts.sum(axis=0)) < 2:
         return
-    spaces: list[tuple[Space, tuple[tuple[float, float], ...]]] = []
+    spaces: list[tuple[type[Space], AnyArray, tuple[tuple[float, float], ...]]] = []
     if X is not None and X.shape[1]:
-        spaces += [(Space(X), rule.on_features), (BumpSpace(X, rule), rule.on_landmarks)]
+        spaces += [(Space, X, rule.on_features), (BumpSpace, X, rule.on_landmarks)]
     if features is not None:
-        spaces.append((MainDirections(features, rule), rule.on_unreduced))
-    for space, strengths in spaces:
-        Z = space.rows(own.voted)
+        spaces.append((MainDirections, features, rule.on_unreduced))
+    for kind, items, strengths in spaces:
+        space = kind.made_from(items, rule)
+        Z = space.of(items[own.voted])
         for C, belief in strengths:
-            expert, model = crossed_expert(space, Z, own, C, belief, rule)
+            expert, model = crossed_expert(space, items, Z, own, C, belief, rule)
             yield expert, space, model

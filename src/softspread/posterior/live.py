@@ -31,6 +31,7 @@ class LiveRule:
 
 
 RULE = LiveRule()
+_VOTES = ("rows", "columns", "weights")
 
 
 class Moved(NamedTuple):
@@ -111,6 +112,38 @@ class LiveBlend:
     def known_scales(self) -> dict[float, dict[str, AnyArray]]:
         """All scales found so far, by alpha."""
         return {alpha: state.diffusion.known_scales() for alpha, state in self._states.items()}
+
+    # ------------------------------------------------------------------------------------------------- files
+    def arrays(self) -> dict[str, AnyArray]:
+        """What must be saved, beside the blend, to go on from here; opaque, for :meth:`restore`."""
+        found: dict[str, AnyArray] = {f"since.{name}": getattr(self.since, name) for name in _VOTES}
+        tails = {} if self._at_fit is None else self._at_fit.tails
+        found["tails"] = np.array(list(tails.items())).reshape(-1, 2)
+        for number, state in enumerate(self._states.values()):
+            parts: dict[str, AnyArray] = {f"scales.{k}": v for k, v in state.diffusion.known_scales().items()}
+            if len(self.since):
+                parts["refined"] = np.asarray(state.refined)
+                for name, array in state.arrays().items():
+                    parts[f"{name}.at"] = np.flatnonzero(array)  # a few votes reach few items
+                    parts[f"{name}.values"] = array.ravel()[parts[f"{name}.at"]]
+            found |= {f"{number}.{name}": array for name, array in parts.items()}
+        return found
+
+    def restore(self, arrays: Mapping[str, AnyArray]) -> None:
+        """The inverse of :meth:`arrays`, for a blend that has seen no further vote yet."""
+        self.since.append(VoteTable(*(arrays[f"since.{name}"] for name in _VOTES)))
+        np.add.at(self._totals, self.since.columns, self.since.weights)
+        self.at_fit.tails.update((level, tail) for level, tail in arrays["tails"].tolist())
+        for number, state in enumerate(self._states.values()):
+            mine = {k.removeprefix(f"{number}."): v for k, v in arrays.items() if k.startswith(f"{number}.")}
+            state.diffusion.restore_scales(
+                {name.removeprefix("scales."): v for name, v in mine.items() if name.startswith("scales.")}
+            )
+            if len(self.since):
+                parts = state.arrays()
+                for name, array in parts.items():
+                    array.ravel()[mine[f"{name}.at"]] = mine[f"{name}.values"]
+                state.restore(parts, bool(mine["refined"]))
 
     # ------------------------------------------------------------------------------------------------ answers
     @property
