@@ -15,3 +15,11 @@ def test_emnist_digits_are_turned_upright(tmp_path, rng):
     data = load_emnist_digits(tmp_path)
     assert_array_equal(data.images[1], images[1].T)
     assert data.labels.tolist() == [7, 8, 9]
+
+
+def test_torchvisions_folder_is_read(tmp_path, rng):
+    """EMNIST/raw with unpacked files."""
+    images = rng.integers(256, size=(2, 28, 28))
+    write_idx(tmp_path / "EMNIST" / "raw" / "emnist-digits-train-images-idx3-ubyte", images)
+    write_idx(tmp_path / "EMNIST" / "raw" / "emnist-digits-train-labels-idx1-ubyte", np.array([1, 2]))
+    assert_array_equal(load_emnist_digits(tmp_path).images[0], images[0].T)

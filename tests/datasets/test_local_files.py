@@ -15,6 +15,8 @@ def test_without_a_name_the_features_of_fewest_dimensions_are_taken(tmp_path, rn
     for name, d in (("raw", 30), ("b_umap", 2), ("a_umap", 2)):
         np.save(tmp_path / f"features_{name}.npy", rng.normal(size=(4, d)))
     assert load_cifar10h(tmp_path).features == "a_umap"
+    np.save(tmp_path / "features_clip_umap20.npy", rng.normal(size=(4, 20)))
+    assert load_cifar10h(tmp_path).features == "clip_umap20"  # the paper's, where they are there
 
 
 def test_arrays_that_do_not_fit_are_refused(tmp_path, rng):
@@ -34,6 +36,9 @@ def test_images_are_squeezed_to_squares(tmp_path):
     found = read_images([tmp_path / "a.png"], 3)
     assert found.shape == (1, 3, 3, 3)
     assert (found == 7).all()
+    write_image(tmp_path / "b.png", 9, (4, 4))
+    part = read_images([tmp_path / "b.png"], 3, np.array([[1, 1, 3, 3]]))
+    assert (part == 9).all()
     (tmp_path / "b.png").write_text("no image")
     with pytest.raises(StoreError, match="no readable image"):
         read_images([tmp_path / "b.png"], 3)

@@ -49,6 +49,12 @@ class Dataset:
         Where ``X`` comes from.
     note : str
         Where ``p_true`` comes from.
+    boxes : (n, 4) array or None
+        The part of each file that is the item: left, top, right, bottom in pixels; None for whole images.
+    prior_note : str
+        Where ``prior`` comes from.
+    stand_in : str
+        Why results on these soft labels are not comparable with the paper's; empty where they are.
 
     See Also
     --------
@@ -73,6 +79,9 @@ class Dataset:
     prior: FloatArray | None = None
     features: str = ""
     note: str = ""
+    boxes: IntArray | None = None
+    prior_note: str = ""
+    stand_in: str = ""
 
     @property
     def n_items(self) -> int:
@@ -113,6 +122,7 @@ class Dataset:
             labels=some(self.labels),
             images=some(self.images),
             paths=some(self.paths),
+            boxes=some(self.boxes),
             prior=some(self.prior),
             votes=None,
         )
@@ -141,7 +151,7 @@ class Dataset:
         """
         return replace(self, X=X, features=name)
 
-    def with_soft_labels(self, p_true: FloatArray, note: str) -> "Dataset":
+    def with_soft_labels(self, p_true: FloatArray, note: str, stand_in: str = "") -> "Dataset":
         """The same items with other soft labels as the truth.
 
         Parameters
@@ -150,6 +160,8 @@ class Dataset:
             The soft labels.
         note : str
             Where they come from.
+        stand_in : str, default ""
+            Why results on them are not comparable with the paper's; empty where they are.
 
         Returns
         -------
@@ -163,7 +175,7 @@ class Dataset:
         >>> data.with_soft_labels(data.p_true.round(), "rounded").note
         'rounded'
         """
-        return replace(self, p_true=p_true, note=note)
+        return replace(self, p_true=p_true, note=note, stand_in=stand_in)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +190,8 @@ class Source:
         What the dataset is, in a sentence.
     download : str
         What to download first; empty where nothing has to be.
+    template : str
+        The sentence of zero-shot predictions, by its name in :mod:`softspread.embedding.zero_shot`.
 
     See Also
     --------
@@ -195,6 +209,7 @@ class Source:
     read: Callable[..., Dataset]
     summary: str
     download: str = ""
+    template: str = "default"
 
     def __call__(self, *where: Any, **options: Any) -> Dataset:
         """Read it."""

@@ -6,11 +6,12 @@ import numpy as np
 
 from softspread.datasets.dataset import Dataset, Source
 from softspread.datasets.idx import read_pair
-from softspread.datasets.local_files import read_features
+from softspread.datasets.local_files import first_folder, read_features
 
 HELP = (
     "Download gzip.zip ('Binary format as the original MNIST dataset') from "
-    "https://www.nist.gov/itl/products-and-services/emnist-dataset and unpack it here."
+    "https://www.nist.gov/itl/products-and-services/emnist-dataset and unpack it here; torchvision's folder "
+    "EMNIST/raw is read, too."
 )
 
 
@@ -19,7 +20,7 @@ def load_emnist_digits(folder: Path, features: str | None = None) -> Dataset:
 
     Its files hold the images lying on their side; they are turned upright.
     """
-    home = folder / "gzip" if (folder / "gzip").is_dir() else folder
+    home = first_folder(folder, ("gzip", "EMNIST/raw", "EMNIST/raw/gzip", "raw"))
     images, labels = read_pair(
         home, "emnist-digits-train-images-idx3-ubyte", "emnist-digits-train-labels-idx1-ubyte", HELP
     )
@@ -28,4 +29,4 @@ def load_emnist_digits(folder: Path, features: str | None = None) -> Dataset:
     return Dataset("emnist_digits", np.arange(10), X, labels=labels, images=upright, features=name)
 
 
-SOURCE = Source(load_emnist_digits, "240,000 handwritten digits", HELP)
+SOURCE = Source(load_emnist_digits, "240,000 handwritten digits", HELP, "emnist-digits")

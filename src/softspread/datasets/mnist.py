@@ -6,11 +6,12 @@ import numpy as np
 
 from softspread.datasets.dataset import Dataset, Source
 from softspread.datasets.idx import read_pair
-from softspread.datasets.local_files import read_array, read_features
+from softspread.datasets.local_files import first_folder, read_array, read_features
 
 HELP = (
     "Download train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz and the t10k files from "
-    "https://yann.lecun.com/exdb/mnist or a mirror such as https://ossci-datasets.s3.amazonaws.com/mnist/."
+    "https://yann.lecun.com/exdb/mnist or a mirror such as https://ossci-datasets.s3.amazonaws.com/mnist/; "
+    "torchvision's folder MNIST/raw is read, too."
 )
 
 
@@ -22,8 +23,9 @@ def load_mnist(folder: Path, features: str | None = None) -> Dataset:
     if (folder / "labels.npy").exists():
         labels, images = read_array(folder / "labels.npy").astype(np.int64), None
     else:
+        home = first_folder(folder, ("MNIST/raw", "raw"))
         parts = [
-            read_pair(folder, f"{part}-images-idx3-ubyte", f"{part}-labels-idx1-ubyte", HELP)
+            read_pair(home, f"{part}-images-idx3-ubyte", f"{part}-labels-idx1-ubyte", HELP)
             for part in ("train", "t10k")
         ]
         images = np.concatenate([pictures for pictures, _ in parts])
@@ -32,4 +34,4 @@ def load_mnist(folder: Path, features: str | None = None) -> Dataset:
     return Dataset("mnist", np.arange(10), X, labels=labels, images=images, features=name)
 
 
-SOURCE = Source(load_mnist, "70,000 handwritten digits", HELP)
+SOURCE = Source(load_mnist, "70,000 handwritten digits", HELP, "emnist-digits")

@@ -1,32 +1,40 @@
 """Every dataset by its name: how to load it, and what to download first.
 
 A dataset lies in ``<data>/<name>`` of the folder that is given. Datasets with hard labels only get simulated
-soft
-labels: those of ``soft_labels.npy`` if that file is there (see :mod:`softspread.datasets.finetune`), else the
-light version, cross-validated class probabilities of a logistic regression on the features.
+soft labels: those of ``soft_labels.npy`` if that file is there (see :mod:`softspread.datasets.finetune`),
+else quick ones, which are stand-ins and say so: cross-validated class probabilities of trees on the pixels
+where there are images, of a logistic regression on the features where there are none.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from softspread._common.registry import Registry
-from softspread._common.types import FloatArray
+from softspread._common.types import AnyArray, FloatArray
 from softspread.datasets import own_folder
 from softspread.datasets.dataset import Dataset, Source
-from softspread.datasets.local_files import check_length, read_array
+from softspread.datasets.dcic import features_folder
+from softspread.datasets.local_files import check_length, read_array, read_images
 from softspread.errors import InputError, StoreError
 from softspread.simulate import simulate_soft_labels
 
-LIGHT_NOTE = "class probabilities of a logistic regression on the features, 3-fold cross-validated"
-FILE_NOTE = "soft_labels.npy"
+LIGHT_NOTE = "class probabilities of a logistic regression on the features that are spread"
+PIXELS_NOTE = "class probabilities of extremely randomised trees on small pixels, not of a fine-tuned network"
+FINE_TUNED_NOTE = "class probabilities of a fine-tuned network, 3-fold cross-validated"
+SOFT_LABELS, ZERO_SHOT = "soft_labels.npy", "zero_shot.npy"
+ZERO_SHOT_NOTE = "zero-shot"
+PREDICTIONS = {ZERO_SHOT: ZERO_SHOT_NOTE, "classifier_probs.npy": "classifier_probs.npy"}
+PIXELS_SIDE = 12  # enough for trees to see shapes, few enough to train them in a minute
 
 
 BUILT_IN = (
     *("two_moons", "sine_curve", "digits"),
-    *("cifar10", "cifar10h", "mnist", "emnist_digits", "animals10", "tiny_imagenet", "labelme"),
+    *("cifar10", "cifar10h", "mnist", "emnist_digits", "animals10", "tiny_imagenet"),
+    *("labelme", "mtsd", "dcic"),
 )
 DATASETS: Registry[Callable[..., Dataset]] = Registry(
     "dataset",
@@ -38,7 +46,7 @@ DATASETS: Registry[Callable[..., Dataset]] = Registry(
 
 def source_of(name: str) -> Source:
     """How a dataset is read; a plain function needs no download and is summed up by its first line."""
-    part = DATASETS.get(name)
+    part = DATASETS.get(name.partition(":")[0])
     return part if isinstance(part, Source) else Source(part, (part.__doc__ or "").strip().partition("\n")[0])
 
 
@@ -112,9 +120,10 @@ def available(name: str, data: Path | str | None = None) -> bool:
     >>> available("digits"), available("mnist")
     (True, False)
     """
-    if name in DATASETS.names() and not source_of(name).download:
+    bare = name.partition(":")[0]
+    if bare in DATASETS.names() and not source_of(bare).download:
         return True
-    return data is not None and (Path(data) / name).is_dir()
+    return data is not None and (Path(data) / bare).is_dir()
 
 
 def load(name: str, data: Path | str | None = None, **options: Any) -> Dataset:
@@ -123,7 +132,8 @@ def load(name: str, data: Path | str | None = None, **options: Any) -> Dataset:
     Parameters
     ----------
     name : str
-        See :func:`names`; another name is a folder with votes.csv, counts.npy or labels.npy.
+        See :func:`names`; ``dcic:Pig`` is one of the datasets of the DCIC benchmark; another name is a folder
+        with votes.csv, counts.npy or labels.npy.
     data : str or Path, optional
         The folder that holds one folder for each dataset; not used by datasets that need no download.
     **options
@@ -149,37 +159,105 @@ def load(name: str, data: Path | str | None = None, **options: Any) -> Dataset:
     >>> load("sine_curve", n_items=50).n_items
     50
     """
-    source = source_of(name) if name in DATASETS.names() else None
+    found = load_items(name, data, **options)
+    if data is None or found.p_true is not None:
+        return found
+    return _with_soft_labels(found, home_of(name, data))
+
+
+def load_items(name: str, data: Path | str | None = None, **options: Any) -> Dataset:
+    """The same as :func:`load` without simulated soft labels, which can take minutes."""
+    bare, _, part = name.partition(":")
+    source = source_of(bare) if bare in DATASETS.names() else None
     if source is not None and not source.download:
         return source(**options)
     if data is None:
         raise InputError(
-            f"{name} is read from a local copy; name the folder above {name}/ with --data. {_hint(name)}"
+            f"{name} is read from a local copy; name the folder above {bare}/ with --data. {_hint(bare)}"
         )
-    folder = Path(data) / name
+    folder = Path(data) / bare
     if not folder.is_dir():
-        raise StoreError(f"there is no folder {folder}. {_hint(name)}")
+        raise StoreError(f"there is no folder {folder}. {_hint(bare)}")
     if source is not None:
-        found = source(folder, **options)
+        found = source(folder, **options, **({"part": part} if part else {}))
     elif (folder / "votes.csv").exists() or (folder / "votes.parquet").exists():
         found = own_folder.load_folder(folder, **options)
     else:
         found = own_folder.load_arrays(folder, **options)
-    return found if found.p_true is not None else _with_soft_labels(found, folder)
+    return found if found.prior is not None else _with_predictions(found, home_of(name, data))
 
 
-def _with_soft_labels(found: Dataset, folder: Path) -> Dataset:
-    path = folder / "soft_labels.npy"
-    if path.exists():
+def home_of(name: str, data: Path | str) -> Path:
+    """The folder in which features, predictions and soft labels of a dataset are kept.
+
+    Examples
+    --------
+    >>> home_of("cifar10", "data").as_posix(), home_of("dcic:Pig", "data").as_posix()
+    ('data/cifar10', 'data/dcic/features/Pig')
+    """
+    bare, _, part = name.partition(":")
+    return features_folder(Path(data) / bare, part) if part else Path(data) / bare
+
+
+def _with_predictions(found: Dataset, home: Path) -> Dataset:
+    """Predictions of a model that saw no votes, where they lie beside the data."""
+    for name, note in PREDICTIONS.items():
+        path = home / name
+        if path.is_file():
+            p = check_length(read_array(path), found.n_items, path).astype(np.float64)
+            if p.shape[1:] != (len(found.classes),):
+                raise StoreError(f"{path} has shape {p.shape}, but there are {len(found.classes)} classes.")
+            return replace(found, prior=p / p.sum(axis=1, keepdims=True), prior_note=note)
+    return found
+
+
+def _with_soft_labels(found: Dataset, home: Path) -> Dataset:
+    path = home / SOFT_LABELS
+    if path.is_file():
         p = check_length(read_array(path), found.n_items, path).astype(np.float64)
-        return found.with_soft_labels(p / p.sum(axis=1, keepdims=True), FILE_NOTE)
+        note = FINE_TUNED_NOTE if path.with_suffix(".json").is_file() else SOFT_LABELS
+        return found.with_soft_labels(p / p.sum(axis=1, keepdims=True), note, found.stand_in)
+    if found.labels is None:
+        return found
+    pixels = small_pixels(found)
+    if pixels is not None:
+        p = simulate_soft_labels(pixels, found.labels, 0)
+        return found.with_soft_labels(p, PIXELS_NOTE, found.stand_in or f"soft labels are {PIXELS_NOTE}")
     if found.X is None:
         return found
-    return found.with_soft_labels(light_soft_labels(found.X, found.labels), LIGHT_NOTE)
+    p = light_soft_labels(found.X, found.labels)
+    return found.with_soft_labels(p, LIGHT_NOTE, f"soft labels are {LIGHT_NOTE}: smooth by construction")
+
+
+def small_pixels(found: Dataset) -> FloatArray | None:
+    """Images as (n, 3 * 12 * 12) numbers from 0 to 1; None where the dataset has no images."""
+    if found.images is not None:
+        return np.asarray(shrunk(found.images, PIXELS_SIDE).reshape(found.n_items, -1), dtype=np.float64)
+    if found.paths is None or not all(Path(path).is_file() for path in found.paths):
+        return None
+    return read_images(found.paths, PIXELS_SIDE, found.boxes).reshape(found.n_items, -1) / 255
+
+
+def shrunk(images: AnyArray, side: int) -> FloatArray:
+    """Images (n, height, width, ...) averaged over a grid of ``side`` x ``side`` blocks, from 0 to 1.
+
+    Examples
+    --------
+    >>> shrunk(np.full((1, 4, 4), 255, dtype=np.uint8), 2).tolist()
+    [[[1.0, 1.0], [1.0, 1.0]]]
+    """
+    found = np.asarray(images)
+    for axis in (1, 2):
+        n = found.shape[axis]
+        starts = np.arange(min(side, n)) * n // min(side, n)
+        sizes = np.diff(np.append(starts, n))
+        total = np.add.reduceat(found, starts, axis=axis, dtype=np.float32)
+        found = total / sizes.reshape([-1 if place == axis else 1 for place in range(found.ndim)])
+    return np.asarray(found / 255, dtype=np.float64)
 
 
 def light_soft_labels(X: FloatArray, labels: Any, random_state: int = 0) -> FloatArray:
-    """The light version: a logistic regression on the features, cross-validated, (n, n_classes)."""
+    """A logistic regression on the features, cross-validated, (n, n_classes)."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler

@@ -17,6 +17,7 @@ import numpy as np
 from softspread import datasets, metrics
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.datasets.dataset import Dataset, LackingError, normalized_entropy
+from softspread.datasets.registry import ZERO_SHOT_NOTE
 from softspread.errors import InputError
 from softspread.graph.builders import knn_graph
 from softspread.graph.graph import Graph
@@ -213,6 +214,9 @@ def scores(trial: Trial, bench: Bench) -> list[Row]:
         row["mean_evidence"] = float(outcome.evidence.mean())
     if outcome.chosen:
         row["chosen"] = dict(outcome.chosen)
+    stand_in = task.data.stand_in or _model_stand_in(trial.method, task.data)
+    if stand_in:
+        row["stand_in"] = stand_in
     if "train_share" in trial.design and among is not None:
         test = np.setdiff1d(np.arange(n), among)
         row["rmse_train"] = metrics.rmse(task.p_true[among], p[among])
@@ -221,6 +225,13 @@ def scores(trial: Trial, bench: Bench) -> list[Row]:
         row["silhouette"] = bench.silhouette(trial)
         row["dimension"] = int(task.X.shape[1])
     return [row]
+
+
+def _model_stand_in(method: str, data: Dataset) -> str:
+    """Why a row of model predictions is not the paper's zero-shot row; empty where it is."""
+    if method != "model" or data.prior_note == ZERO_SHOT_NOTE:
+        return ""
+    return f"predictions are {data.prior_note or 'unknown'}, not zero-shot"
 
 
 def estimated_rmse(trial: Trial, bench: Bench) -> list[Row]:

@@ -8,69 +8,17 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics import f1_score, recall_score
 
-from softspread.datasets.dataset import LackingError
-from softspread.errors import InputError, StoreError
+from datasets_on_disk import write_dcic
+from softspread.errors import InputError
 from softspread.reproduce.dcic import benchmark as dcic
 
-Image = pytest.importorskip("PIL.Image", reason="needs Pillow")
 PER_FOLD = 8
 
 
 @pytest.fixture
 def root(tmp_path):
     """Two classes, dark and light, 8 images a fold, 5 annotations each, one of them empty."""
-    rng = np.random.default_rng(0)
-    entries = []
-    for fold in range(1, 6):
-        for number in range(PER_FOLD):
-            label = number % 2
-            path = tmp_path / "raw_datasets" / "Toy" / f"fold{fold}" / f"img-{fold}-{number}.png"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            pixels = rng.integers(60, size=(6, 6, 3)) + 180 * label
-            Image.fromarray(pixels.astype(np.uint8)).save(path)
-            votes = [label] * 4 + [1 - label if number == 0 else label]
-            entries += [
-                {
-                    "image_path": path.relative_to(tmp_path).as_posix(),
-                    "class_label": ["dark", "light"][vote],
-                    "created_at": "2022-01-01",
-                }
-                for vote in votes
-            ]
-    entries.append({"image_path": entries[0]["image_path"], "class_label": None, "created_at": "2022-01-01"})
-    sets = [
-        {
-            "name": "INVALID",
-            "user_mail": "INVALID",
-            "annotation_time": 1,
-            "dataset_name": "Toy",
-            "annotations": entries,
-        }
-    ]
-    (tmp_path / "raw_datasets" / "Toy" / "annotations.json").write_text(json.dumps(sets))
-    return tmp_path
-
-
-def test_annotations_become_counts_and_null_is_no_annotation(root):
-    """Classes are the sorted labels, folds count from zero."""
-    raw = dcic.read_raw(root, "Toy")
-    assert raw.classes == ("dark", "light")
-    assert raw.counts.shape == (40, 2)
-    assert_allclose(raw.counts.sum(axis=1), 5)
-    assert_allclose(raw.soft[0], [0.8, 0.2])
-    assert np.bincount(raw.folds).tolist() == [PER_FOLD] * 5
-
-
-def test_what_is_missing_is_said(root):
-    """Another dataset, a file that is no list."""
-    with pytest.raises(LackingError, match="zenodo"):
-        dcic.read_raw(root, "Pig")
-    (root / "raw_datasets" / "Toy" / "annotations.json").write_text("{}")
-    with pytest.raises(StoreError, match="no list of annotation sets"):
-        dcic.read_raw(root, "Toy")
-    (root / "raw_datasets" / "Toy" / "annotations.json").write_text("{")
-    with pytest.raises(StoreError, match="no readable JSON"):
-        dcic.read_raw(root, "Toy")
+    return write_dcic(tmp_path, per_fold=PER_FOLD)
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4, 5])
@@ -110,7 +58,7 @@ def test_our_method_labels_everything_but_the_test_images(root):
     raw = dcic.read_raw(root, "Toy")
     given = dcic.input_dataset(raw, 1, 0.25, 1, np.random.default_rng(0))
     before = json.dumps(given)
-    pixels = dcic.read_images([root / path for path in raw.paths], 4)
+    pixels = dcic.read_images([root / "raw_datasets" / path for path in raw.paths], 4)
     output = dcic.improve_labels(given, dcic.pixel_features(pixels), alpha=0.9, n_neighbors=5)
     assert json.dumps(given) == before
     for old, new in zip(given["images"], output["images"], strict=True):

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from softspread.datasets.dataset import Dataset
+from softspread.datasets.dcic import read_raw
 from softspread.errors import InputError
-from softspread.reproduce.dcic.benchmark import read_raw
 from softspread.reproduce.dcic.miniatures import MiniatureSize, write_miniature
 
 pytest.importorskip("PIL", reason="needs Pillow")

@@ -47,3 +47,27 @@ def test_the_papers_tables_are_complete():
 def test_percent_has_no_needless_digits():
     """From tenths of a percent to a thousand."""
     assert [percent(share) for share in (0.001, 0.025, 0.1, 10)] == ["0.1 %", "2.5 %", "10 %", "1000 %"]
+
+
+def rows_of(dataset, entries):
+    """Trials of one dataset: method, parameters, RMSE, why it is a stand-in."""
+    common = {"dataset": dataset, "features": "", "budget": 0.1, "votes": 100, "design": "{}"}
+    return [
+        common | {"method": method, "parameters": json.dumps(settings), "rmse": value, "stand_in": reason}
+        for method, settings, value, reason in entries
+    ]
+
+
+def test_stand_ins_are_never_set_beside_the_papers():
+    """A whole column whose truth is made otherwise has no paper column; a single row has no number there."""
+    pls = ("pls", {"alpha": 0.9}, 0.1)
+    frame = pd.DataFrame(
+        rows_of("cifar10", [(*pls, "soft labels of trees"), ("model", {}, 0.2, "soft labels of trees")])
+        + rows_of("cifar10h", [(*pls, None), ("model", {}, 0.1, "predictions are another model's")])
+    )
+    table = make_table(load_plan("rmse_10"), frame)
+    assert table.header == ("Method", "cifar10", "cifar10h", "paper", "within")
+    assert [cell.text for cell in table.rows[0]][3:] == ["0.1098 ± 0.0009", "no"]
+    assert [cell.text for cell in table.rows[1]] == ["Model alone", "0.2000", "0.1000", "-", ""]
+    assert "Not set beside the paper's: cifar10 (soft labels of trees)" in table.note
+    assert "cifar10h, Model alone (predictions are another model's)" in table.note

@@ -20,13 +20,14 @@ import numpy as np
 import pandas as pd
 
 from softspread import report
-from softspread._common.types import AnyArray, FloatArray, IntArray
-from softspread.datasets.dataset import Dataset, LackingError, shares
+from softspread._common.types import AnyArray, FloatArray
+from softspread.datasets.dataset import Dataset, LackingError
+from softspread.datasets.dcic import HELP, N_FOLDS, RAW, RawDataset, features_folder, read_raw
 from softspread.datasets.digits import digits
-from softspread.datasets.local_files import read_images
-from softspread.errors import InputError, StoreError
+from softspread.datasets.local_files import read_features, read_images
+from softspread.errors import InputError
 from softspread.estimators.spreading import ProbabilisticLabelSpreading
-from softspread.reproduce.dcic.miniatures import N_FOLDS, MiniatureSize, write_miniature
+from softspread.reproduce.dcic.miniatures import MiniatureSize, write_miniature
 from softspread.reproduce.methods.network import SmallNetwork
 from softspread.reproduce.plan import Trial
 from softspread.simulate import draw_columns
@@ -39,86 +40,6 @@ ECE_BINS = 15
 SIDE = 16  # pixels that images are squeezed to for the small network
 DIMENSION = 20  # of the features that the graph is built on
 UNKNOWN = "unknown"
-DCIC_HELP = (
-    "Download the datasets of the DCIC benchmark (https://doi.org/10.5281/zenodo.7152309) and unpack them as "
-    "dcic/raw_datasets/<Name> below the data folder."
-)
-
-
-# ---------------------------------------------------------------------------------------------------- reading
-@dataclass(frozen=True, slots=True, eq=False)
-class RawDataset:
-    """All images of a dataset with all their annotations."""
-
-    name: str
-    paths: AnyArray  # (n,) relative to the root
-    folds: IntArray  # (n,) 0 to 4
-    classes: tuple[str, ...]
-    counts: FloatArray  # (n, n_classes) annotations
-
-    @property
-    def soft(self) -> FloatArray:
-        """Complete soft labels."""
-        return shares(self.counts)
-
-
-def image_id(path: str) -> str:
-    """File name without its ending.
-
-    Examples
-    --------
-    >>> image_id("raw_datasets/Pig/fold1/a-7.png")
-    'a-7'
-    """
-    return Path(path).stem
-
-
-def read_raw(root: Path, name: str) -> RawDataset:
-    """Read the images and annotations of one dataset below the root."""
-    home = root / "raw_datasets" / name
-    if not (home / "annotations.json").exists():
-        raise LackingError(f"there is no {home / 'annotations.json'}. {DCIC_HELP}")
-    sets = read_json(home / "annotations.json")
-    if not isinstance(sets, list):
-        raise StoreError(f"{home / 'annotations.json'} is no list of annotation sets. {DCIC_HELP}")
-    pairs = [
-        (image_id(entry["image_path"]), entry["class_label"])
-        for one in sets
-        for entry in one.get("annotations", [])
-        if entry.get("class_label") is not None
-    ]
-    classes = tuple(sorted({label for _, label in pairs}))
-    columns = {label: column for column, label in enumerate(classes)}
-    paths, folds = [], []
-    for number in range(N_FOLDS):
-        found = sorted((home / f"fold{number + 1}").glob("*.png"))
-        paths += [path.relative_to(root).as_posix() for path in found]
-        folds += [number] * len(found)
-    rows = {image_id(path): row for row, path in enumerate(paths)}
-    if len(rows) < len(paths):
-        raise StoreError(f"{home} has images of the same name in several folds. {DCIC_HELP}")
-    counts = np.zeros((len(paths), len(classes)))
-    for item, label in pairs:
-        if item in rows:
-            counts[rows[item], columns[label]] += 1
-    annotated = counts.any(axis=1)
-    if not annotated.any():
-        raise StoreError(f"{home} has no annotated image. {DCIC_HELP}")
-    return RawDataset(
-        name,
-        np.array(paths)[annotated],
-        np.array(folds, dtype=np.int64)[annotated],
-        classes,
-        counts[annotated],
-    )
-
-
-def read_json(path: Path) -> Any:
-    """Read a JSON file."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError) as error:
-        raise StoreError(f"{path} is no readable JSON ({error}).") from error
 
 
 def split_of(fold: int, slice_number: int) -> str:
@@ -351,16 +272,15 @@ def open_dataset(trial: Trial, data: Path | None, load_digits: Callable[[], Data
             write_miniature(Path(folder), name, load_digits(), trial.seed, size)
             return _open(Path(folder), name, side)
     if data is None or not (data / "dcic").is_dir():
-        raise LackingError(f"the DCIC datasets are not in the data folder. {DCIC_HELP}")
+        raise LackingError(f"the DCIC datasets are not in the data folder. {HELP}")
     return _open(data / "dcic", name, side)
 
 
 def _open(root: Path, name: str, side: int) -> Opened:
     raw = read_raw(root, name)
-    pixels = read_images([root / path for path in raw.paths], side)
-    features = root / "features" / f"{name}.npy"
-    X = np.load(features, allow_pickle=False) if features.exists() else pixel_features(pixels)
-    return Opened(raw, pixels, np.asarray(X, dtype=np.float64))
+    pixels = read_images([root / RAW / path for path in raw.paths], side)
+    X, _ = read_features(features_folder(root, name), None, len(raw.paths))
+    return Opened(raw, pixels, pixel_features(pixels) if X is None else X)
 
 
 def run_trial(trial: Trial, opened: Opened) -> list[dict[str, Any]]:

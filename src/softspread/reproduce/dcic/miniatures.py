@@ -9,10 +9,10 @@ import numpy as np
 from softspread import report
 from softspread._common.extras import needs_extra
 from softspread.datasets.dataset import Dataset
+from softspread.datasets.dcic import N_FOLDS, RAW
 from softspread.errors import InputError
 from softspread.simulate import draw_columns
 
-N_FOLDS = 5  # of the benchmark
 MINIATURES: dict[str, tuple[str, ...]] = {  # what the ten digits are called
     "mini_digits": tuple("0123456789"),
     "mini_parity": ("even", "odd") * 5,
@@ -41,7 +41,7 @@ def write_miniature(
     chosen = rng.permutation(data.n_items)[: size.items]
     if data.p_true is None or data.images is None:
         raise InputError("the digits came without images.")
-    home = root / "raw_datasets" / name
+    home = root / RAW / name
     entries = []
     for place, row in enumerate(chosen):
         folder = home / f"fold{place % N_FOLDS + 1}"
@@ -51,7 +51,7 @@ def write_miniature(
         drawn = draw_columns(data.p_true, np.full(size.annotations, row), rng.random(size.annotations))
         entries += [
             {
-                "image_path": path.relative_to(root).as_posix(),
+                "image_path": path.relative_to(root / RAW).as_posix(),
                 "class_label": MINIATURES[name][int(digit)],
                 "created_at": "2024-01-01T00:00:00",
             }

@@ -152,7 +152,10 @@ def _prior_of_votes(task: Task) -> FloatArray:
 
 def _model_predictions(task: Task) -> FloatArray:
     if task.data.prior is None:
-        raise LackingError(f"{task.data.name} comes without predictions of a model.")
+        raise LackingError(
+            f"{task.data.name} has no predictions of a model (zero_shot.npy); for image datasets "
+            "`softspread reproduce prepare` makes them."
+        )
     return task.data.prior
 
 

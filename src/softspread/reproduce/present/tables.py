@@ -181,19 +181,23 @@ def by_method(plan: Plan, frame: pd.DataFrame, value: str = "rmse") -> Table:
             mean = means.get((label, column), float("nan"))
             row.append(Cell(mean_and_spread(values), bool(mean == lowest.get(column))))
             if beside[column]:
-                row += _beside(beside[column].get(key), float(mean))
+                here = part[part["column"] == column]
+                row += _beside(None if is_stand_in(here).any() else beside[column].get(key), float(mean))
         rows.append(tuple(row))
     note = "RMSE, mean ± standard deviation over the draws; bold: lowest of the column."
     if any(beside.values()):
         note += " Within: ours lies within one standard deviation of the paper's mean."
+    note += stand_ins_in_words(frame)
     return Table(plan.title, tuple(header), tuple(rows), note)
 
 
 def _paper_column(
     frame: pd.DataFrame, column: str, paper: dict[str, dict[str, list[float]]]
 ) -> dict[str, list[float]]:
-    """The paper's numbers for one of our columns, by method."""
+    """The paper's numbers for one of our columns, by method; none beside stand-ins."""
     part = frame[frame["column"] == column]
+    if is_stand_in(part).all():
+        return {}
     names = (str(part["dataset"].iloc[0]), str(int(part["votes"].iloc[0])) if "votes" in part else "")
     found = {}
     for method, numbers in paper.items():
@@ -201,6 +205,27 @@ def _paper_column(
             if numbers.get(name):
                 found[method] = numbers[name]
     return found
+
+
+def is_stand_in(frame: pd.DataFrame) -> "pd.Series[bool]":
+    """Which rows must not stand beside the paper's: their truth or predictions are made otherwise."""
+    if "stand_in" not in frame:
+        return pd.Series(False, index=frame.index)
+    return frame["stand_in"].fillna("").astype(bool)
+
+
+def stand_ins_in_words(frame: pd.DataFrame) -> str:
+    """Which datasets and methods are not set beside the paper's, and why."""
+    marked = frame[is_stand_in(frame)]
+    if marked.empty:
+        return ""
+    reasons: dict[str, list[str]] = {}
+    for (dataset, reason), part in marked.groupby(["dataset", "stand_in"], sort=False):
+        whole = len(part) == (frame["dataset"] == dataset).sum()
+        named = dataset if whole else f"{dataset}, {', '.join(dict.fromkeys(part['method_label']))}"
+        reasons.setdefault(str(reason), []).append(str(named))
+    listed = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in reasons.items())
+    return f" Not set beside the paper's: {listed}."
 
 
 def _beside(numbers: list[float] | None, ours: float) -> list[Cell]:
