@@ -259,7 +259,16 @@ def test_randomness_comes_from_generators(path):
 
 @everyfile
 def test_nothing_is_unpickled(path):
-    """Files are read without running what they hold."""
+    """Files are read without running what they hold.
+
+    One file has an unpickler of its own, which maps the few names that it knows to its own containers.
+    """
+    if path == SRC / "datasets" / "cifar_pickle.py":
+        used = {node.attr for node in nodes_of(path) if isinstance(node, ast.Attribute)}
+        assert not used & {"load_build", "loads", "getattr", "import_module"}
+        assert "find_class" in {node.name for node in nodes_of(path) if isinstance(node, ast.FunctionDef)}
+        assert "super" not in {node.id for node in nodes_of(path) if isinstance(node, ast.Name)}
+        return
     assert not {"pickle", "joblib", "dill", "shelve"} & {
         name.split(".")[0] for name in imported_modules(path)
     }
