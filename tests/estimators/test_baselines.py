@@ -7,6 +7,7 @@ from sklearn.base import clone
 import reference
 from softspread import (
     GaussianKernelRegression,
+    InputError,
     KNeighborsVotes,
     ProbabilisticLabelSpreading,
     VoteHistogram,
@@ -99,11 +100,15 @@ def test_kernel_regression_is_blind_to_a_common_offset(items):
     np.testing.assert_allclose(far.predict_freq(X + 1e7), near.predict_freq(X), rtol=1e-6)
 
 
-def test_items_that_nothing_reaches_get_the_uniform_distribution():
-    """A kernel that underflows leaves no evidence and no NaN."""
-    est = GaussianKernelRegression(gamma=10.0).fit([[0.0], [1e6]], [0, -1], classes=[0, 1])
-    np.testing.assert_array_equal(est.predict_proba(), [[1, 0], [0.5, 0.5]])
-    assert est.evidence_[1] == 0
+def test_items_that_nothing_reaches_have_no_evidence_and_no_nan():
+    """A kernel that underflows says what it tends to, with a prior the uniform distribution."""
+    for strength, far in ((0.0, [1, 0]), (1e-4, [0.5, 0.5])):
+        est = GaussianKernelRegression(gamma=10.0, prior_strength=strength)
+        est.fit([[0.0], [1e6]], [0, -1], classes=[0, 1])
+        np.testing.assert_allclose(est.predict_proba(), [[1, 0], far], atol=1e-4)
+        assert est.evidence_[1] == 0
+    none = GaussianKernelRegression().fit([[0.0], [1.0]], [-1, -1], classes=[0, 1])
+    np.testing.assert_array_equal(none.predict_proba(), np.full((2, 2), 0.5))
 
 
 @pytest.mark.parametrize("n_neighbors", [1, 3, 1000])
@@ -160,3 +165,52 @@ def test_renumbering_items_permutes_the_answer(items, rng, est):
         clone(est).fit(X, votes).predict_proba()[order],
         rtol=1e-9,
     )
+
+
+def test_far_items_have_the_limit_of_the_formula(rng):
+    """As exp underflows, the printed ratio tends to the nearest votes; longer numbers say the same."""
+    X = np.concatenate([rng.normal(size=(30, 2)), rng.normal(size=(10, 2)) + 60])
+    rows, columns = np.arange(20), rng.integers(C, size=20)
+    votes = Votes.from_pairs(rows, columns, classes=range(C))
+    est = GaussianKernelRegression(gamma=0.5).fit(X, votes)
+    assert (est.evidence_[30:] == 0).all()  # exp(-0.5 * 7200) is no double
+    distances = ((X[:, None].astype(np.longdouble) - X[None, rows]) ** 2).sum(axis=2)
+    weights = np.exp(-0.5 * distances)  # long doubles go down to 1e-4932
+    mass = np.stack([weights[:, columns == c].sum(axis=1) for c in range(C)], axis=1)
+    assert (mass.sum(axis=1) > 0).all()
+    expected = (mass / mass.sum(axis=1, keepdims=True)).astype(float)
+    np.testing.assert_allclose(est.predict_proba(), expected, atol=1e-9)
+    np.testing.assert_allclose(est.predict_proba(X[30:] + 0.0), expected[30:], atol=1e-9)
+
+
+def test_a_prior_makes_far_items_uniform(rng):
+    """As in the authors' runs: (Y + kappa / C) / (N + kappa)."""
+    X = np.array([[0.0], [1.0], [3.0], [90.0]])
+    est = GaussianKernelRegression(gamma=1.0, prior_strength=1e-4).fit(X, [0, 1, -1, -1])
+    mass = np.exp(-np.array([[9.0, 4.0]]))
+    np.testing.assert_allclose(est.predict_proba()[2:3], (mass + 5e-5) / (mass.sum() + 1e-4), rtol=1e-9)
+    np.testing.assert_allclose(est.predict_proba()[3], 0.5)
+
+
+@pytest.mark.parametrize("k", [1, 3, 7])
+def test_averaged_histograms_are_a_loop_over_items(items, k):
+    """The nearest voted items' histograms, each counted once."""
+    X, votes, counts = items
+    est = KNeighborsVotes(n_neighbors=k, average="items", n_jobs=1).fit(X, votes)
+    voted = np.flatnonzero(counts.any(axis=1))
+    for row in range(N):
+        nearest = voted[np.argsort(((X[voted] - X[row]) ** 2).sum(axis=1), kind="stable")[:k]]
+        expected = np.mean([counts[i] / counts[i].sum() for i in nearest], axis=0)
+        np.testing.assert_allclose(est.predict_proba()[row], expected, rtol=1e-9)
+    pooled = KNeighborsVotes(n_neighbors=k, n_jobs=1).fit(X, votes)
+    np.testing.assert_allclose(est.evidence_, pooled.evidence_, rtol=1e-9)
+
+
+def test_too_few_voted_items_are_refused_where_asked(items):
+    """Nothing is fitted half; the default takes what there is."""
+    X, votes, counts = items
+    n_voted = int(counts.any(axis=1).sum())
+    KNeighborsVotes(n_neighbors=n_voted, too_few="error", n_jobs=1).fit(X, votes)
+    with pytest.raises(InputError, match=f"{n_voted} items have votes, fewer than n_neighbors={n_voted + 1}"):
+        KNeighborsVotes(n_neighbors=n_voted + 1, too_few="error", n_jobs=1).fit(X, votes)
+    KNeighborsVotes(n_neighbors=n_voted + 1, n_jobs=1).fit(X, votes)

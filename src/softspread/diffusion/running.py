@@ -5,6 +5,9 @@
     |error_i| <= sqrt(d_i) / (1 - alpha) * max_u |R_u| / sqrt(d_u)                       theory: [push bound]
     |error_i| <= |R|_2 / sqrt((1 - alpha) (1 - alpha^2))                                 theory: [entry bound]
 
+Both bounds are the same for every item. Where next to nothing arrives and no prior covers it, that says
+little: :meth:`RunningSolution.sharpen` finds the mass of such items to a share of itself, theory [faint].
+
 Votes come and go in the user's rows, and so does what is read; Y and R stay in inner numbering.
 """
 
@@ -16,6 +19,7 @@ from softspread._common.progress import progress_bar
 from softspread._common.types import FloatArray, IntArray
 from softspread._kernels.push import PushScratch, push_scratch
 from softspread.diffusion.diffusion import Diffusion
+from softspread.diffusion.faint import needed, solve_faint
 from softspread.diffusion.literal import literal_mass
 from softspread.diffusion.push import push_residual
 from softspread.diffusion.solver import MOST_COLUMNS, SolveReport, entry_bound
@@ -50,6 +54,8 @@ class RunningSolution:
         self._level = np.zeros(n_classes)  # |R_u| / root_u is at most this in each column
         self._norm2 = np.zeros(n_classes)  # |R|_2^2 is at most this in each column
         self.refined = True  # whether Y is at the solver's tolerance, with no pushes since
+        # (n,) in inner numbering: bound of each item's sum since `sharpen`; None before, and after any change
+        self.sharp: FloatArray | None = None
         self.solve_report: SolveReport | None = None  # of the last solve
         self._scratch: PushScratch | None = None
 
@@ -84,10 +90,12 @@ class RunningSolution:
         nothing = np.zeros((len(self.Y), n_new))
         self.Y, self.R = np.hstack([self.Y, nothing]), np.hstack([self.R, nothing])
         self._level, self._norm2 = (np.append(old, np.zeros(n_new)) for old in (self._level, self._norm2))
+        self.sharp = None
 
     # ------------------------------------------------------------------------------------ following the votes
     def push(self, new: VoteTable, edges_per_vote: float) -> None:
         """Take in new votes, visiting about ``edges_per_vote`` edges for each; bounds hold what is left."""
+        self.sharp = None
         rows, columns = self.diffusion.graph.rank[new.rows], new.columns
         np.add.at(self.R, (rows, columns), self.diffusion.sources(new.rows, new.weights))
         for column in np.unique(columns).tolist():
@@ -141,6 +149,23 @@ class RunningSolution:
             self.R = B - diffusion.inner_apply(self.Y)
         self._measure()
 
+    def sharpen(self, prior_strength: float) -> None:
+        """Find every item's mass to a share of itself, where the prior is too weak to cover its error.
+
+        For Y at the solver's tolerance. Theory [faint].
+        """
+        if not needed(prior_strength) or self.sharp is not None:
+            return
+        diffusion, B = self.diffusion, self.entries()
+        factor = diffusion.inner_error_factor()  # from the symmetric system to mass
+        bound = self._inner_bound(of_sum=True) / factor
+        operator = diffusion.graph.inner_operator()
+        found = solve_faint(operator, diffusion.alpha, B, self.Y, bound, prior_strength / factor)
+        self.Y = found.Y
+        self.R = B - diffusion.inner_apply(self.Y)
+        self._measure(self.refined)
+        self.sharp = found.bound * factor
+
     def recover(self, n_classes: int) -> None:
         """After a failed update: the residual of Y as it is, from the votes that stand; bounds hold again."""
         self.Y = np.ascontiguousarray(self.Y[:, :n_classes])
@@ -166,7 +191,7 @@ class RunningSolution:
             level = (np.abs(R) / self.diffusion.graph.inner_root[part, None]).max(axis=0)
             np.maximum(self._level, level, out=self._level)
             self._norm2 += np.einsum("ij,ij->j", R, R)
-        self.refined = refined
+        self.refined, self.sharp = refined, None
 
     def _parts(self) -> list[slice]:
         """Rows in pieces that stay in the processor's cache."""
@@ -198,11 +223,16 @@ class RunningSolution:
 
         Of every entry, or with ``of_sum`` of the sum over all columns.
         """
+        bound = self._inner_bound(of_sum=of_sum)
+        graph = self.diffusion.graph
+        return graph.to_user_order(bound) if rows is None else bound[graph.rank[rows]]
+
+    def _inner_bound(self, *, of_sum: bool) -> FloatArray:
+        """(n,) the same in inner numbering."""
         diffusion, norms = self.diffusion, np.sqrt(self._norm2)
         level = self._level.sum() if of_sum else self._level.max(initial=0.0)
         norm = norms.sum() if of_sum else norms.max(initial=0.0)
-        inner = slice(None) if rows is None else diffusion.graph.rank[rows]
-        by_level = diffusion.graph.inner_root[inner] * float(level) / (1 - diffusion.alpha)
+        by_level = diffusion.graph.inner_root * float(level) / (1 - diffusion.alpha)
         bound = np.minimum(by_level, entry_bound(diffusion.alpha, float(norm)))
-        bound *= diffusion.inner_error_factor()[inner]
-        return diffusion.graph.to_user_order(bound) if rows is None else bound
+        bound *= diffusion.inner_error_factor()
+        return bound if self.sharp is None else np.minimum(bound, self.sharp)

@@ -508,10 +508,12 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             By default "posterior" where votes are spread over a graph, else "wilson". "posterior": quantiles
             of what is known about each soft label, with everything open about how far neighbours can be
             trusted averaged over; wide while few items have two votes. "wilson" reads mass as votes;
-            "wilson_floor" rounds it down to whole votes first, as the paper does. Where votes are spread
-            also: "hoeffding" holds for any soft labels that change by at most ``lipschitz`` per unit of
-            distance; "calibrated", an older rule for many repeated votes. Or the name of a plug-in, or a
-            function of an :class:`~softspread.intervals.task.IntervalTask`.
+            "wilson_floor" rounds it down to whole votes first, as the paper does; "goodman", "sison_glaz" and
+            "dirichlet" read it as counts of a multinomial and hold for all classes of an item together, with
+            or without ``simultaneous``. Where votes are spread also: "hoeffding" holds for any soft labels
+            that change by at most ``lipschitz`` per unit of distance; "calibrated", an older rule for many
+            repeated votes. Or the name of a plug-in, or a function of an
+            :class:`~softspread.intervals.task.IntervalTask`.
         lipschitz : float, optional
             For "hoeffding": by default estimated from the votes, rather too large than too small; a
             warning says so where that leaves next to nothing out. 0 leaves the bias out.

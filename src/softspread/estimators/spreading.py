@@ -54,7 +54,10 @@ class ProbabilisticLabelSpreading(GraphEstimator):
     prior : (n, n_classes) or (n_classes,) array-like, optional
         Probabilities that count as pseudo-votes; uniform by default.
     prior_strength : float or "auto", default 1e-4
-        How many votes the prior counts as; "auto" chooses it by held-out votes.
+        How many votes the prior counts as; "auto" chooses it by held-out votes. 0 is the paper's Algorithm 1
+        as printed: soft labels of items that next to nothing reaches are then ratios of tiny numbers, and
+        are solved for again until they are known to 1e-5. Where double precision does not suffice,
+        ``stale_`` names the items.
     annotator_model : {"auto", "none", "consistency", "confusion"}, default "auto"
         "consistency" weights votes by how their annotators vote with the crowd; "confusion" also turns them
         into soft votes by what each annotator mixes up; "none" counts all the same. "auto" is consistency
@@ -108,7 +111,7 @@ class ProbabilisticLabelSpreading(GraphEstimator):
     error_bound_ : (n,) array
         Proven bound on the numerical error of every entry of an item's mass.
     stale_ : (n,) array of bool
-        Items whose soft label needs :meth:`refine` after live updates.
+        Items whose soft label could be off by more than 0.01: after live updates, until :meth:`refine`.
     solve_report_ : SolveReport or None
         What the last solve reached.
     scale_report_ : ScaleReport
@@ -189,6 +192,7 @@ class ProbabilisticLabelSpreading(GraphEstimator):
         )
         self._state = SpreadState(diffusion, self._counted_votes, n_classes)
         self._state.solve()
+        self._state.sharpen(self.prior_strength_)
         self._forget_answers()
 
     def _forget_answers(self) -> None:
@@ -243,10 +247,11 @@ class ProbabilisticLabelSpreading(GraphEstimator):
         """
         check_is_fitted(self)
         self._state.refine(None if tol is None else validation.positive("tol", tol))
+        self._state.sharpen(self.prior_strength_)
         return self
 
     def _refine(self) -> None:
-        self._state.refine()
+        self.refine()
 
     def _evidence(self) -> Evidence:
         return Evidence(self._state.mass(), self._state.error_bound())
@@ -494,7 +499,11 @@ class ProbabilisticLabelSpreading(GraphEstimator):
 
     @property
     def stale_(self) -> BoolArray:
-        """Items whose soft label could be off by more than 0.01 since the last refinement, (n,)."""
+        """Items whose soft label could be off by more than 0.01, (n,); none after a refinement.
+
+        Without a prior (``prior_strength`` below 1e-4) an item stays here if double precision does not settle
+        its soft label.
+        """
         check_is_fitted(self)
         return self._state.stale(self.prior_strength_)
 

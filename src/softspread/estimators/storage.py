@@ -216,6 +216,8 @@ def _put_spreading(
     header["prior_strength"] = est.prior_strength_
     header["tuning"] = None if est.tuning_ is None else _pack_tuning(est.tuning_)
     arrays |= {f"state.{name}": array for name, array in est._state.arrays().items()}
+    if est._state.sharp is not None:
+        arrays["sharp"] = est._state.sharp
     header["refined"] = est._state.refined
     solved = est._state.solve_report
     header["solved"] = None if solved is None else asdict(solved)
@@ -231,6 +233,7 @@ def _take_spreading(
     est._state = SpreadState(diffusion, est._counted_votes, len(est.classes_))
     solved = None if header["solved"] is None else SolveReport(**header["solved"])
     est._state.restore(_part(arrays, "state."), header["refined"], solved)
+    est._state.sharp = arrays.get("sharp")
     est._forget_answers()
 
 

@@ -9,6 +9,7 @@ from softspread.errors import InputError, SoftspreadWarning
 from softspread.graph.extension import tie_newcomers
 from softspread.intervals.calibrated.model import CalibratedFit, calibrated, fit_calibrated
 from softspread.intervals.hoeffding import hoeffding
+from softspread.intervals.multinomial import dirichlet, goodman, whole_votes, widened_sison_glaz
 from softspread.intervals.slope import estimate_lipschitz
 from softspread.intervals.task import IntervalTask, SpreadFit
 from softspread.intervals.vote_sums import SumsOfSquares, sums_for_newcomers, sums_of_squares
@@ -22,13 +23,31 @@ TELLING_WIDTH = 0.9  # wider intervals, on average, leave next to nothing out
 
 def wilson_method(task: IntervalTask) -> Interval:
     """Mass read as votes, theory [wilson]; widened to contain the soft label, which a strong prior moves."""
-    lower, upper = wilson(task.mass, task.confidence_level, task.n_intervals)
-    return np.minimum(lower, task.p), np.maximum(upper, task.p)
+    return _with_soft_label(task, wilson(task.mass, task.confidence_level, task.n_intervals))
 
 
 def wilson_floor_method(task: IntervalTask) -> Interval:
     """Mass rounded down to whole votes first, as the paper does."""
     return wilson(task.mass, task.confidence_level, task.n_intervals, rounded=True)
+
+
+def goodman_method(task: IntervalTask) -> Interval:
+    """Holds for all classes of an item together, theory [goodman]; widened to contain the soft label."""
+    return _with_soft_label(task, goodman(task.mass, task.confidence_level))
+
+
+def sison_glaz_method(task: IntervalTask) -> Interval:
+    """The same by whole votes, all classes alike, theory [sison-glaz]; widened to contain the soft label."""
+    return _with_soft_label(task, widened_sison_glaz(whole_votes(task.mass), task.confidence_level))
+
+
+def dirichlet_method(task: IntervalTask) -> Interval:
+    """The same by quantiles of a Dirichlet posterior, theory [dirichlet]; contains the soft label."""
+    return _with_soft_label(task, dirichlet(task.mass, task.confidence_level))
+
+
+def _with_soft_label(task: IntervalTask, ends: Interval) -> Interval:
+    return np.minimum(ends[0], task.p), np.maximum(ends[1], task.p)
 
 
 def hoeffding_method(task: IntervalTask) -> Interval:

@@ -16,6 +16,9 @@ INTERVALS: "Registry[IntervalMethod]" = Registry(
         "wilson_floor": "softspread.intervals.methods:wilson_floor_method",
         "hoeffding": "softspread.intervals.methods:hoeffding_method",
         "calibrated": "softspread.intervals.methods:calibrated_method",
+        "goodman": "softspread.intervals.methods:goodman_method",
+        "sison_glaz": "softspread.intervals.methods:sison_glaz_method",
+        "dirichlet": "softspread.intervals.methods:dirichlet_method",
     },
     otherwise="or a function",
 )

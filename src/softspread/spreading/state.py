@@ -10,6 +10,7 @@ undo is a vote of negative weight.
 import numpy as np
 
 from softspread._common.types import BoolArray
+from softspread.diffusion.faint import needed
 from softspread.diffusion.running import RunningSolution
 from softspread.votes.table import VoteTable
 
@@ -22,6 +23,7 @@ class SpreadState(RunningSolution):
         other = SpreadState(self.diffusion, self.votes.take(slice(None)), self.n_classes, self.rule)
         arrays = {name: array.copy() for name, array in self.arrays().items()}
         other.restore(arrays, self.refined, self.solve_report)
+        other.sharp = self.sharp
         return other
 
     def add(self, new: VoteTable, share: float = 1.0) -> None:
@@ -41,8 +43,12 @@ class SpreadState(RunningSolution):
         return n_votes > 1 and n_votes * self.rule.edges_per_vote > solve_edges
 
     def stale(self, prior_strength: float) -> BoolArray:
-        """Items whose immediate soft label could be off by more than 0.01; none after a refinement."""
-        if self.refined:
+        """Items whose soft label could be off by more than 0.01.
+
+        None after a refinement, unless the prior is too weak to cover the error of items that next to
+        nothing reaches and not even :meth:`sharpen` settles them.
+        """
+        if self.refined and not needed(prior_strength):
             return np.zeros(self.diffusion.n_items, dtype=bool)
         evidence = self.evidence() + prior_strength
         # p_c = Y_c / N changes by ((1 - p_c) dY_c - p_c sum of the other dY) / N: at most the sum of all
