@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 from typer.testing import CliRunner
 
-from softspread import ProbabilisticLabelSpreading, Votes
+from softspread import Votes
 from softspread.cli.app import app
+from softspread.estimators.methods import estimator_of
 
 ENVIRONMENT = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
 N = 150  # items of the fixture `folder`
@@ -16,12 +17,13 @@ def run(*arguments):
     return CliRunner().invoke(app, list(map(str, arguments)), env=ENVIRONMENT)
 
 
-def fitted(folder, **settings):
+def fitted(folder, method="auto", features=None, **settings):
     """What the library says about the same files."""
     data = np.load(folder / "X.npz")
     votes = Votes.from_frame(pd.read_csv(folder / "votes.csv"))
-    est = ProbabilisticLabelSpreading(**{"random_state": 0, **settings})
-    return est.fit(data["embeddings"], votes, item_ids=data["ids"], classes=["cat", "dog"])
+    est = estimator_of(method)(**{"random_state": 0, **settings})
+    more = {} if features is None else {"features": features}
+    return est.fit(data["embeddings"], votes, item_ids=data["ids"], classes=["cat", "dog"], **more)
 
 
 def refused(result, message):

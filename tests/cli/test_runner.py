@@ -29,6 +29,8 @@ def test_a_workspace_brings_options_and_the_command_line_wins(folder):
         "alphabet = 0.25": "no command has an option 'alphabet'",
         "skip-unknown = 1": "skip-unknown must be true or false, got 1",
         'seed = "x"': "seed must be a whole number, got 'x'",
+        'alpha = ["0.1", "0.2"]': "alpha must be a single value, got ['0.1', '0.2']",
+        "votes = [1, 2]": "votes must be a text, a list of texts, a number or true/false, got [1, 2]",
     }.items():
         (folder / "ws" / "softspread.toml").write_text(content)
         refused(run("spread", "-w", "ws"), message)

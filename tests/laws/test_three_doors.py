@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from command_line import run
-from softspread import ProbabilisticLabelSpreading, Votes
+from softspread import ProbabilisticLabelSpreading, SoftLabeler, Votes
 from softspread.io.soft_labels import read_soft_labels
 
 N_ITEMS, CLASSES = 240, np.array(["ant", "bee", "cat"])
@@ -33,26 +33,49 @@ def assert_same(found, expected):
     np.testing.assert_allclose(found.evidence, expected.evidence, rtol=1e-6)
     np.testing.assert_allclose(found.lower, expected.lower, atol=1e-6)
     np.testing.assert_allclose(found.upper, expected.upper, atol=1e-6)
+    assert found.verdict.tolist() == expected.verdict.tolist()
 
 
 @pytest.fixture(scope="module")
 def in_python(project):
-    """What the estimator says with nothing but its defaults."""
+    """What the paper's estimator says with nothing but its defaults."""
     X, ids, votes = project
     return ProbabilisticLabelSpreading(random_state=0).fit(X, Votes.from_frame(votes), item_ids=ids)
 
 
-def test_the_command_line_says_what_python_says(project, in_python, tmp_path):
-    """`softspread spread` with its defaults is the estimator with its own."""
+@pytest.fixture(scope="module")
+def recommended(project):
+    """What the recommended estimator says with nothing but its defaults."""
     X, ids, votes = project
-    np.savez(tmp_path / "X.npz", embeddings=X, ids=ids)
-    votes.to_csv(tmp_path / "votes.csv", index=False)
-    files = ("-e", tmp_path / "X.npz", "-v", tmp_path / "votes.csv", "-o", tmp_path / "s.parquet")
-    result = run("spread", *files, "--quiet")
+    return SoftLabeler(random_state=0).fit(X, Votes.from_frame(votes), item_ids=ids)
+
+
+def spread_files(project, folder, *options):
+    """What `softspread spread` writes for the same votes."""
+    X, ids, votes = project
+    np.savez(folder / "X.npz", embeddings=X, ids=ids)
+    votes.to_csv(folder / "votes.csv", index=False)
+    files = ("-e", folder / "X.npz", "-v", folder / "votes.csv", "-o", folder / "s.parquet")
+    result = run("spread", *files, "--quiet", *options)
     assert result.exit_code == 0, result.output
-    found = read_soft_labels(tmp_path / "s.parquet")
+    return read_soft_labels(folder / "s.parquet")
+
+
+def test_the_command_line_says_what_python_says(project, recommended, tmp_path):
+    """`softspread spread` with its defaults is the recommended estimator with its own."""
+    found = spread_files(project, tmp_path)
+    assert_same(found, recommended.soft_labels())
+    assert found.metadata["method"] == "blend"
+    weights = recommended.weights_
+    assert found.metadata["weights"] == pytest.approx(weights[weights > 0].to_dict(), abs=1e-6)
+    assert found.metadata["advice"] == recommended.advice_
+
+
+def test_the_command_line_says_what_python_says_of_the_paper_s_method(project, in_python, tmp_path):
+    """`--method pls` is the paper's estimator with its defaults."""
+    found = spread_files(project, tmp_path, "--method", "pls")
     assert_same(found, in_python.soft_labels())
-    assert found.metadata["parameters"]["alpha"] == in_python.alpha_
+    assert found.metadata["alpha"] == in_python.alpha_
 
 
 def test_the_page_says_what_python_says(project, in_python, tmp_path):

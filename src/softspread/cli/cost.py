@@ -11,6 +11,7 @@ from typing import Any
 
 from softspread.cli.options import FitInputs
 from softspread.cli.runner import Run
+from softspread.estimators.methods import BLEND, method_of
 from softspread.graph.neighbors import EXACT_ITEMS, EXACT_WORK, TREE_DIMENSIONS
 
 
@@ -44,15 +45,28 @@ class CostModel:
     annotator_fits: float = 2.0  # weighting annotators repeats the choice of alpha and the fit this often
     several_annotators: int = 3  # annotators are weighted from here on ...
     enough_votes: int = 100  # ... and with this many votes, as the estimator's "auto" does
+    blend_seconds: float = 0.8  # of a blend, however small: many small models
+    blend_item_seconds: float = 4e-6  # per item and class: the solves at eight alphas, and predictions
+    blend_vote_seconds: float = 1e-5  # per voted item and class: classifiers, held-out predictions
+    blend_one_alpha: float = 0.3  # share of the solves where alpha is given
+    feature_seconds: float = 1e-7  # per item and dimension of unreduced features
     answer_seconds: float = 6e-7  # per item and class: soft labels, intervals, the file
     read_seconds: float = 2e-9  # per byte of embeddings
     vote_seconds: float = 8e-6  # per vote
     library_bytes: float = 340e6
+    blend_bytes: float = 100e6  # further libraries, and what a blend keeps however small it is
     neighbor_bytes: float = 60  # per item and neighbour while the graph is made symmetric
     edge_bytes: float = 12 * 1.35  # per item and neighbour: about a third of neighbours are not mutual
-    mass_arrays: int = 10  # arrays of items by classes that are alive at once
+    mass_arrays: int = 10  # arrays of items by classes that are alive at once ...
+    blend_arrays: int = 20  # ... and of a blend, whose experts are in single precision
     vote_bytes: float = 800  # per vote, as Python values while a file is read
     x_copies: int = 3  # of the embeddings while neighbours are searched
+
+    def blend_work(self, n: int, n_voted: float, n_classes: int, n_features: int, tunes: bool) -> float:
+        """Processor seconds of a blend of experts."""
+        solves = self.blend_item_seconds * n * (1.0 if tunes else self.blend_one_alpha)
+        models = self.blend_vote_seconds * n_voted
+        return self.blend_seconds + n_classes * (solves + models) + self.feature_seconds * n * n_features
 
     def search_seconds(self, n: int, d: int, index: str) -> float:
         """Processor seconds of the neighbour search."""
@@ -94,6 +108,8 @@ def estimate_cost(
     *,
     n_neighbors: int = 20,
     itemsize: int = 4,
+    blends: bool = True,
+    n_features: int = 0,
     tunes: bool = True,
     n_annotators: int = 0,
     index: str = "auto",
@@ -101,6 +117,13 @@ def estimate_cost(
     model: CostModel | None = None,
 ) -> Cost:
     """Expected time and memory of `spread`.
+
+    Parameters
+    ----------
+    blends : the default, a blend of experts; False = spreading alone
+    n_features : dimensions of unreduced features, 0 = none
+    tunes : alpha is chosen, or several are blended
+    n_annotators : of votes that are weighed by who cast them
 
     Examples
     --------
@@ -115,6 +138,8 @@ def estimate_cost(
     scale = min(m.scale_limit, m.scale_seconds * (n_items / m.scale_items) ** m.scale_power)
     fit = scale * n_voted * (m.chosen_fit if tunes else 1.0)
     tuning = (m.tune_seconds * n_items * n_classes + m.tune_vote_seconds * n_voted) if tunes else 0.0
+    spreading = (fit + tuning) * (not blends)
+    blending = m.blend_work(n_items, n_voted, n_classes, n_features, tunes) * blends
     rates = n_annotators >= m.several_annotators and n_votes >= m.enough_votes
     search = m.search_seconds(n_items, n_dimensions, index) + m.affinity_seconds * n_items * n_neighbors
     X_bytes = n_items * n_dimensions * itemsize
@@ -122,12 +147,15 @@ def estimate_cost(
         "start": m.start_seconds,
         "reading": m.read_seconds * X_bytes + m.vote_seconds * n_votes,
         "graph": search * speed,
-        "spreading": (fit + tuning) * (1 + m.annotator_fits * rates) * speed,
+        "fit": (spreading + blending + (fit + tuning) * m.annotator_fits * rates) * speed,
         "answer": m.answer_seconds * n_items * n_classes,
     }
     graph_bytes = n_items * n_neighbors * m.neighbor_bytes + m.x_copies * X_bytes
-    answer_bytes = n_items * n_neighbors * m.edge_bytes + m.mass_arrays * 8 * n_items * n_classes + X_bytes
-    peak = m.library_bytes + max(graph_bytes, answer_bytes) + m.vote_bytes * n_votes
+    arrays = m.blend_arrays if blends else m.mass_arrays
+    answer_bytes = n_items * n_neighbors * m.edge_bytes + arrays * 8 * n_items * n_classes + X_bytes
+    feature_bytes = m.x_copies * 4 * n_items * n_features
+    libraries = m.library_bytes + m.blend_bytes * blends
+    peak = libraries + max(graph_bytes, answer_bytes) + m.vote_bytes * n_votes + feature_bytes
     return Cost(n_items, n_dimensions, n_votes, n_classes, n_annotators, seconds, peak)
 
 
@@ -139,21 +167,24 @@ def show_cost(run: Run, inputs: FitInputs) -> None:
     from softspread.io.votes import read_vote_files
 
     parameters = inputs.parameters()
-    shape = look_at_embeddings(inputs.items.file(), inputs.items.vector_column)
+    shapes = [look_at_embeddings(path, inputs.items.vector_column) for path in inputs.items.files()]
+    unreduced = inputs.fit.features
     with run.stage("votes") as tell:
-        file = read_vote_files(inputs.votes.file(), how=inputs.votes.reading())
+        file = read_vote_files(*inputs.votes.files(), how=inputs.votes.reading())
         tell(f"{len(file):,}")
     classes = read_classes(inputs.votes.classes) or {str(label) for label in file.labels.tolist()}
     names = () if file.annotators is None else set(file.annotators.tolist()) - {None}
     k = parameters["n_neighbors"]
     cost = estimate_cost(
-        shape.n_items,
-        shape.n_dimensions,
+        sum(shape.n_items for shape in shapes),
+        shapes[0].n_dimensions,
         len(file),
         len(classes),
         n_neighbors=40 if k == "auto" else k,
-        itemsize=shape.itemsize,
-        tunes="auto" in (parameters["alpha"], k, parameters["prior_strength"]),
+        itemsize=max(shape.itemsize for shape in shapes),
+        blends=method_of(inputs.fit.method) == BLEND,
+        n_features=0 if unreduced is None else look_at_embeddings(unreduced).n_dimensions,
+        tunes="auto" in (parameters["alpha"], k, parameters.get("prior_strength")),
         n_annotators=0 if parameters["annotator_model"] == "none" else len(names),
         index=parameters["index"],
         threads=count_threads(parameters["n_jobs"]),

@@ -6,7 +6,7 @@ Votes are read before the graph is built: a mistake in a file should not cost mi
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,12 @@ import numpy as np
 from softspread._common.types import AnyArray, IntArray
 from softspread._common.validation import objects
 from softspread._common.versions import version_of
-from softspread.cli.options import FitInputs, GraphOptions, ItemOptions, VoteOptions
+from softspread.cli.options import PRIOR_OF_VOTES, FitInputs, GraphOptions, ItemOptions, VoteOptions
 from softspread.cli.runner import Run
 from softspread.errors import InputError
+from softspread.estimators.graph_based import GraphEstimator
+from softspread.estimators.labeler import SoftLabeler
+from softspread.estimators.methods import BLEND, SPREADING, estimator_of, method_of
 from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.graph.builders import knn_graph
 from softspread.graph.graph import Graph
@@ -28,9 +31,10 @@ from softspread.io.matching import MatchedVotes, match_votes, read_classes
 from softspread.io.soft_labels import read_prior
 from softspread.io.tables import shown
 from softspread.io.votes import read_vote_files
+from softspread.votes.reading import NamedVotes, Names
+from softspread.votes.table import VoteTable
 
-CACHE_VERSION = 1  # raise when the same inputs and options no longer give the same entry
-PRIOR_OF_VOTES = "votes"  # in place of a file, which would have an ending
+CACHE_VERSION = 2  # raise when the same inputs and options no longer give the same entry
 MANY_ITEMS = 50_000  # from here on a step takes long enough for a progress bar
 
 
@@ -73,24 +77,49 @@ class Items:
 class Fit:
     """A fitted estimator with what it was fitted on."""
 
-    est: ProbabilisticLabelSpreading
+    est: Any  # a SoftLabeler or a ProbabilisticLabelSpreading
     items: Items
-    votes: MatchedVotes
+    votes: MatchedVotes | None  # None where there are none yet
+    has_features: bool = False  # unreduced ones, beside the embeddings
+
+    @property
+    def matched(self) -> MatchedVotes:
+        """The votes, of a fit that needs some."""
+        if self.votes is None:
+            raise InputError("--votes is missing; this needs votes.")
+        return self.votes
+
+    @property
+    def method(self) -> dict[str, Any]:
+        """The method by name, and the alpha of the paper's; ready for JSON."""
+        if isinstance(self.est, ProbabilisticLabelSpreading):
+            return {"method": SPREADING, "alpha": self.est.alpha_}
+        return {"method": BLEND}
+
+
+def in_brief(est: GraphEstimator) -> str:
+    """What a fit has chosen, in a few words."""
+    if isinstance(est, ProbabilisticLabelSpreading):
+        return f"alpha {est.alpha_:g}{' (chosen)' if est.tuning_ is not None else ''}"
+    if isinstance(est, SoftLabeler) and len(est.classes_):
+        weights = est.weights_
+        return f"{(weights > 0).sum()} of {len(weights)} experts count, most of all {weights.index[0]}"
+    return "nothing to learn from yet"
 
 
 # ---------------------------------------------------------------------------------------------- items, graph
 def load_items(run: Run, options: ItemOptions) -> Items:
     """The items as vectors."""
-    path, ids = options.file(), options.ids
-    made_from = (CACHE_VERSION, path, options.id_column, options.vector_column, ids)
+    paths, ids = options.files(), options.ids
+    made_from = (CACHE_VERSION, *paths, options.id_column, options.vector_column, ids)
 
     def read() -> Embeddings:
         return read_embeddings(
-            path, id_column=options.id_column, vector_column=options.vector_column, ids=ids
+            *paths, id_column=options.id_column, vector_column=options.vector_column, ids=ids
         )
 
     with run.stage("embeddings") as tell:
-        if path.suffix.lower() == ".npy" and ids is None:
+        if len(paths) == 1 and paths[0].suffix.lower() == ".npy" and ids is None:
             found = read()  # nothing to decode
         else:
             found = run.remember("embeddings", made_from, Embeddings.load, read, Embeddings.save)
@@ -143,7 +172,7 @@ def load_votes(
     classes : known from elsewhere; None = those of the options, or of the file
     """
     with run.stage("votes") as tell:
-        file = read_vote_files(options.file(), how=options.reading())
+        file = read_vote_files(*options.files(), how=options.reading())
         named = classes if classes is not None else read_classes(options.classes)
         matched = match_votes(file, item_ids, n_items, named, options.skip_unknown)
         tell(f"{len(matched.found.table):,} votes for {len(matched.classes)} classes ({file.votes_format})")
@@ -154,55 +183,118 @@ def load_votes(
     return matched
 
 
-def make_prior(run: Run, prior: Path, items: Items, votes: MatchedVotes) -> AnyArray:
+def no_votes_yet(items: Items, classes: str | None) -> NamedVotes:
+    """What an estimator takes before the first vote."""
+    named = np.array(read_classes(classes) or [], dtype=object)
+    return NamedVotes(VoteTable.empty(), Names(items.n_items, items.item_ids, named))
+
+
+def load_features(run: Run, path: Path | None, items: Items) -> AnyArray | None:
+    """Unreduced features in the order of the items: found by id where both files have ids, else by row."""
+    if path is None:
+        return None
+    with run.stage("features") as tell:
+        found = read_embeddings(path)
+        n_items = items.n_items
+        if found.item_ids is None or items.item_ids is None:
+            if len(found.X) != n_items:
+                raise InputError(
+                    f"{path} holds {len(found.X):,} rows, the embeddings {n_items:,}; give the features of "
+                    "the same items in the same order, or ids in both files."
+                )
+            tell(f"{found.X.shape[1]} dimensions, matched row by row")
+            return found.X
+        rows = rows_of_ids(items.item_ids, found.item_ids, len(found.X))
+        if (rows < 0).any():
+            raise InputError(
+                f"{path} lacks {int((rows < 0).sum()):,} of the {n_items:,} items, such as "
+                f"{shown(items.item_ids[rows < 0][:2])}; give the features of all items."
+            )
+        tell(f"{found.X.shape[1]} dimensions, matched by id")
+        return np.asarray(found.X[rows])
+
+
+def make_prior(run: Run, prior: Path, items: Items, votes: NamedVotes) -> AnyArray:
     """(n, n_classes) predictions of a file, or of a classifier trained on the votes."""
     if prior.name != PRIOR_OF_VOTES:
-        return read_prior(prior, items.names, votes.classes)
+        return read_prior(prior, items.names, votes.names.classes)
     from softspread.estimators.priors import classifier_prior  # loads scipy.stats
 
     X = items.X.features if isinstance(items.X, Graph) else items.X
-    return classifier_prior(np.asarray(X), votes.found, random_state=run.seed)
+    return classifier_prior(np.asarray(X), votes, random_state=run.seed)
 
 
 # -------------------------------------------------------------------------------------------------------- fit
-def fit(run: Run, inputs: FitInputs) -> Fit:
-    """Everything from the files to a fitted estimator."""
-    parameters, prior = inputs.parameters(), inputs.fit.prior
+def fit(run: Run, inputs: FitInputs, *, needs_votes: bool = True) -> Fit:
+    """Everything from the files to a fitted estimator.
+
+    Parameters
+    ----------
+    needs_votes : False also fits to no votes at all, for a first batch of items to vote on
+    """
+    parameters, method = inputs.parameters(), method_of(inputs.fit.method)
     items = load_items(run, inputs.items)
-    votes = load_votes(run, inputs.votes, items.item_ids, items.n_items)
+    votes = None
+    if needs_votes or inputs.votes.votes:
+        votes = load_votes(run, inputs.votes, items.item_ids, items.n_items)
+    features = load_features(run, inputs.fit.features, items)
     items = build_graph(run, items, inputs.graph)
-    of_votes = prior is not None and prior.name == PRIOR_OF_VOTES
+    found = no_votes_yet(items, inputs.votes.classes) if votes is None else votes.found
+    task = _Task(run, items, found, features, inputs.fit.prior, parameters)
 
-    def fit_with(table: AnyArray | None) -> ProbabilisticLabelSpreading:
-        show = run.shows_bars and items.are_many
-        est = ProbabilisticLabelSpreading(**parameters, prior=table, random_state=run.seed, verbose=show)
-        return est.fit(items.X, votes.found)
+    def make() -> Any:
+        return task.spread() if method == SPREADING else task.estimate(BLEND)
 
-    def make() -> ProbabilisticLabelSpreading:
-        if prior is None:
-            return fit_with(None)
-        helped = fit_with(make_prior(run, prior, items, votes))
-        if not of_votes or parameters["prior_strength"] != "auto":
-            return helped
-        from softspread.estimators.priors import better_of
-
-        return better_of(fit_with(None), helped)
-
-    votes_key = (votes.file.path, *dataclasses.astuple(inputs.votes)[1:], votes.classes.tolist())
-    prior_key = PRIOR_OF_VOTES if of_votes else prior
-    chosen = (sorted(parameters.items()), run.seed, version_of("softspread"))
-    made_from = (*items.made_from, *votes_key, prior_key, *chosen)
-    with run.stage("spreading", own_bars=items.are_many) as tell:
+    votes_key = (*(inputs.votes.votes or ()), *dataclasses.astuple(inputs.votes)[1:])
+    prior_key = PRIOR_OF_VOTES if inputs.fit.of_votes else inputs.fit.prior
+    chosen = (method, sorted(parameters.items()), run.seed, version_of("softspread"))
+    classes = found.names.classes.tolist()
+    made_from = (*items.made_from, *votes_key, classes, prior_key, inputs.fit.features, *chosen)
+    with run.stage("fit", own_bars=items.are_many) as tell:
         est = run.remember("fit", made_from, _load_fit, make, _save_fit)
-        tell(f"alpha {est.alpha_:g}{' (chosen)' if est.tuning_ is not None else ''}")
-    if prior is not None and est.prior is None:
+        tell(in_brief(est))
+    if inputs.fit.of_votes and est.prior is None:
         run.note("the classifier of the votes is left out: held-out votes are predicted better without it")
     if run.workspace is not None and run.reused:
         run.note(f"reused from {run.workspace.folder}: {', '.join(run.reused)}")
-    return Fit(est, items, votes)
+    return Fit(est, items, votes, features is not None)
 
 
-def _save_fit(est: ProbabilisticLabelSpreading, path: Path) -> None:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Task:
+    """What there is to fit."""
+
+    run: Run
+    items: Items
+    votes: NamedVotes
+    features: AnyArray | None
+    prior: Path | None
+    parameters: Mapping[str, Any]
+
+    def estimate(self, method: str, *, with_prior: bool = True) -> Any:
+        """A fit of one method."""
+        prior = None
+        if with_prior and self.prior is not None:
+            prior = make_prior(self.run, self.prior, self.items, self.votes)
+        show = self.run.shows_bars and self.items.are_many
+        est: Any = estimator_of(method)(
+            **self.parameters, prior=prior, random_state=self.run.seed, verbose=show
+        )
+        features = {} if self.features is None else {"features": self.features}
+        return est.fit(self.items.X, self.votes, **features)
+
+    def spread(self) -> Any:
+        """The paper's method; a classifier of the votes is its prior only where that helps."""
+        helped = self.estimate(SPREADING)
+        is_file = self.prior is None or self.prior.name != PRIOR_OF_VOTES
+        if is_file or self.parameters["prior_strength"] != "auto":
+            return helped
+        from softspread.estimators.priors import better_of
+
+        return better_of(self.estimate(SPREADING, with_prior=False), helped)
+
+
+def _save_fit(est: GraphEstimator, path: Path) -> None:
     from softspread.estimators.storage import save
 
     save(est, path)

@@ -5,10 +5,10 @@ signature. Groups also check what can be checked before the numerical libraries 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 CHOICES = {
     "encoders": "softspread.embedding.encoders.registry:ENCODERS",
     "intervals": "softspread.intervals.registry:INTERVALS",
+    "methods": "softspread.estimators.methods:METHODS",
     "output_formats": "softspread.io.formats:OUTPUT_FORMATS",
     "reducers": "softspread.embedding.reducers.registry:REDUCERS",
     "searches": "softspread.graph.registry:SEARCHES",
@@ -28,6 +29,8 @@ CHOICES = {
     "strategies": "softspread.queries.registry:STRATEGIES",
     "vote_formats": "softspread.io.formats:VOTE_FORMATS",
 }
+Given = TypeVar("Given", Path, list[Path])
+PRIOR_OF_VOTES = "votes"  # in place of a file, which would have an ending
 WEAK_PRIOR = "1e-4"  # a prior of this strength only breaks ties
 
 
@@ -57,7 +60,12 @@ class ItemOptions:
     """Where the items come from."""
 
     embeddings: Annotated[
-        Path | None, option("Items as vectors: .npy, .npz or .parquet.", "--embeddings", "-e")
+        list[Path] | None,
+        option(
+            "Items as vectors: .npy, .npz or .parquet; several files are taken together.",
+            "--embeddings",
+            "-e",
+        ),
     ] = None
     ids: Annotated[
         Path | None, option("Ids of the items, row by row: .txt, .csv, .npy, .parquet or .jsonl.")
@@ -68,11 +76,11 @@ class ItemOptions:
         option("Column (or .npz array) with the vectors, or a pattern such as 'emb_*'."),
     ] = None
 
-    def file(self) -> Path:
-        """The file of embeddings; a missing option, file or ending is refused."""
-        from softspread.io.formats import EMBEDDING_ENDINGS, check_source
+    def files(self) -> list[Path]:
+        """The files of embeddings; a missing option, file or ending is refused."""
+        from softspread.io.formats import EMBEDDING_ENDINGS, check_sources
 
-        return check_source(needed(self.embeddings, "--embeddings"), EMBEDDING_ENDINGS, "embeddings")
+        return check_sources(needed(self.embeddings, "--embeddings"), EMBEDDING_ENDINGS, "embeddings")
 
 
 ThreadsOption = Annotated[int | None, option("How many to use; default: all cores.", min=1)]
@@ -82,7 +90,7 @@ ThreadsOption = Annotated[int | None, option("How many to use; default: all core
 class GraphOptions:
     """How items are tied."""
 
-    n_neighbors: Annotated[str, option("Neighbours per item, or 'auto'.")] = "20"
+    n_neighbors: Annotated[str, option("Neighbours per item; for spreading alone also 'auto'.")] = "20"
     bandwidth: Annotated[str, option("Width of the kernel: 'kth', 'mean' or a number, sigma squared.")] = (
         "kth"
     )
@@ -107,8 +115,12 @@ class VoteOptions:
     """Where the votes come from, and how they are read."""
 
     votes: Annotated[
-        Path | None,
-        option("Votes: .csv, .tsv, .parquet, .jsonl, or Label Studio's .json.", "--votes", "-v"),
+        list[Path] | None,
+        option(
+            "Votes: .csv, .tsv, .parquet, .jsonl, or Label Studio's .json; several files are taken together.",
+            "--votes",
+            "-v",
+        ),
     ] = None
     votes_format: Annotated[str, option("{vote_formats}.")] = "auto"
     item_column: Annotated[
@@ -129,11 +141,11 @@ class VoteOptions:
         bool, option("Leave out votes on unknown items or classes.", "--skip-unknown")
     ] = False
 
-    def file(self) -> Path:
-        """The file of votes; a missing option, file or ending is refused."""
-        from softspread.io.formats import VOTE_ENDINGS, check_source
+    def files(self) -> list[Path]:
+        """The files of votes; a missing option, file or ending is refused."""
+        from softspread.io.formats import VOTE_ENDINGS, check_sources
 
-        return check_source(needed(self.votes, "--votes"), VOTE_ENDINGS, "votes")
+        return check_sources(needed(self.votes, "--votes"), VOTE_ENDINGS, "votes")
 
     def reading(self) -> "VoteReading":
         """How the file is read."""
@@ -147,36 +159,86 @@ class VoteOptions:
 PriorOption = Annotated[
     Path | None,
     option(
-        "Predictions to start from: .npy (items x classes), a soft-label file, or 'votes' for those of "
-        "a classifier trained on the votes."
+        "Predictions to start from: .npy (items x classes) or a soft-label file; for spreading alone also "
+        "'votes', a classifier trained on the votes."
     ),
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class FitOptions:
-    """How votes are spread."""
+    """How soft labels are made of votes."""
 
-    alpha: Annotated[str, option("How far votes travel, 0 to 1, or 'auto': by held-out votes.")] = "auto"
+    method: Annotated[
+        str,
+        option("{methods}. blend weighs several experts by held-out votes, pls is the paper's spreading."),
+    ] = "auto"
+    features: Annotated[
+        Path | None,
+        option("Unreduced features of the same items, for the blend's classifiers: as for --embeddings."),
+    ] = None
+    alpha: Annotated[
+        str, option("How far votes travel, 0 to 1, or 'auto': by held-out votes, the blend at several.")
+    ] = "auto"
     prior: PriorOption = None
     prior_strength: Annotated[
         str | None,
-        option("How many votes the prior counts as, or 'auto', the default with --prior; else 1e-4."),
+        option("pls: how many votes the prior counts as, or 'auto', the default with --prior; else 1e-4."),
     ] = None
     annotator_model: Annotated[str, option("auto, none, consistency or confusion.")] = "auto"
-    solver: Annotated[str, option("How the linear system is solved: {solvers}.")] = "auto"
+    solver: Annotated[str, option("pls: how the linear system is solved: {solvers}.")] = "auto"
+
+    @property
+    def of_votes(self) -> bool:
+        """Whether the prior is a classifier of the votes."""
+        return self.prior is not None and self.prior.name == PRIOR_OF_VOTES
+
+    def check_files(self) -> None:
+        """Refuse missing files and wrong endings."""
+        from softspread.io.formats import EMBEDDING_ENDINGS, PRIOR_ENDINGS, check_source
+
+        if self.features is not None:
+            check_source(self.features, EMBEDDING_ENDINGS, "features")
+        if self.prior is not None and not self.of_votes and not self.prior.is_dir():
+            check_source(self.prior, PRIOR_ENDINGS, "predictions to start from")
 
     def parameters(self) -> dict[str, Any]:
         """The estimator's parameters, without the prior itself."""
         from softspread.diffusion.registry import SOLVERS
+        from softspread.estimators.methods import ANNOTATOR_MODELS, BLEND, method_of
 
+        if self.annotator_model not in ANNOTATOR_MODELS:
+            allowed = ", ".join(ANNOTATOR_MODELS)
+            raise InputError(f"--annotator-model must be one of {allowed}, got {self.annotator_model!r}.")
+        alpha = auto_or_number("alpha", self.alpha, float)
+        if alpha != "auto" and not 0 <= alpha < 1:
+            raise InputError(
+                f"--alpha must be at least 0 and below 1, got {self.alpha}; 0 means no spreading, try 0.9."
+            )
+        shared = {"alpha": alpha, "annotator_model": self.annotator_model}
+        if method_of(self.method) == BLEND:
+            self._refuse_options_of_spreading()
+            return shared
+        if self.features is not None:
+            raise InputError(
+                "--features are for the classifiers of --method blend; --method pls has none: leave one out."
+            )
         usual = WEAK_PRIOR if self.prior is None else "auto"
-        return {
-            "alpha": auto_or_number("alpha", self.alpha, float),
-            "prior_strength": auto_or_number("prior-strength", self.prior_strength or usual, float),
-            "annotator_model": self.annotator_model,
-            "solver": SOLVERS.check(self.solver),
+        strength = auto_or_number("prior-strength", self.prior_strength or usual, float)
+        return shared | {"prior_strength": strength, "solver": SOLVERS.check(self.solver)}
+
+    def _refuse_options_of_spreading(self) -> None:
+        given = {
+            "--prior votes": self.of_votes and "it has classifiers of the votes already",
+            "--prior-strength": self.prior_strength is not None and "held-out votes say what a prior counts",
+            "--solver": self.solver != "auto" and "it solves at several alphas, by conjugate gradients",
         }
+        for name, reason in given.items():
+            if reason:
+                raise option_of_spreading(name, reason)
+
+
+ConfidenceOption = Annotated[float, option("Level of the intervals, between 0 and 1.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +246,17 @@ class IntervalOptions:
     """How uncertainty is reported."""
 
     interval: Annotated[str, option("{intervals}.")] = "posterior"
-    confidence: Annotated[float, option("Level of the intervals.")] = 0.9
+    confidence: ConfidenceOption = 0.9
+
+    def check(self, method: str) -> None:
+        """Refuse a level, a name, or a name that the method has no intervals for."""
+        from softspread.estimators.methods import BLEND, method_of
+        from softspread.intervals.registry import INTERVALS, OF_ONE_ALPHA
+
+        check_confidence(self.confidence)
+        INTERVALS.check(self.interval)
+        if self.interval in OF_ONE_ALPHA and method_of(method) == BLEND:
+            raise option_of_spreading(f"--interval {self.interval}", "it has no single alpha to judge by")
 
 
 FormatOption = Annotated[
@@ -203,14 +275,41 @@ class FitInputs:
     graph: GraphOptions
     fit: FitOptions
 
-    def check_files(self) -> None:
-        """Refuse missing options, files and endings."""
-        self.items.file()
-        self.votes.file()
+    def check(self, *, needs_votes: bool = True) -> None:
+        """Refuse missing options, files, endings, and values that no fit takes: before anything is read."""
+        self.items.files()
+        if needs_votes or self.votes.votes:
+            self.votes.files()
+        self.fit.check_files()
+        self.parameters()
+
+    def spreading_alone(self) -> "FitInputs":
+        """The same with the paper's method, for questions that only its estimator answers."""
+        return replace(self, fit=replace(self.fit, method="pls"))
 
     def parameters(self) -> dict[str, Any]:
         """The estimator's parameters, without the prior itself."""
-        return self.graph.parameters() | self.fit.parameters()
+        from softspread.estimators.methods import BLEND, method_of
+
+        found = self.fit.parameters() | self.graph.parameters()
+        if found["n_neighbors"] == "auto" and method_of(self.fit.method) == BLEND:
+            raise option_of_spreading("--n-neighbors auto", "it needs a number, 20 by default")
+        return found
+
+
+def option_of_spreading(name: str, reason: str) -> InputError:
+    """The refusal of an option that only the paper's method takes."""
+    return InputError(
+        f"{name} is for --method pls; the blend, the default, takes none: {reason}. Leave it out, or add "
+        "--method pls."
+    )
+
+
+def check_confidence(level: float) -> None:
+    """Refuse a level that is no probability, before anything is read."""
+    if not 0 < level < 1:
+        hint = f"; did you mean {level / 100:g}?" if 1 < level < 100 else "."
+        raise InputError(f"--confidence must be strictly between 0 and 1, got {level:g}{hint}")
 
 
 def fill_in(help_text: str) -> str:
@@ -224,9 +323,9 @@ def fill_in(help_text: str) -> str:
     return help_text
 
 
-def needed(value: Path | None, option: str) -> Path:
+def needed(value: Given | None, option: str) -> Given:
     """The value of an option that may also come from a workspace, but must come."""
-    if value is None:
+    if not value:
         raise InputError(f"{option} is missing; give it, or set it in the softspread.toml of a --workspace.")
     return value
 

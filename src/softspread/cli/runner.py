@@ -320,6 +320,10 @@ def _typed(folder: Path, value: Any, kind: Any) -> Any:
     """A setting in the type of its option; paths start at the workspace."""
     bare, option = typing.get_args(kind)
     wanted = next((part for part in typing.get_args(bare) if part is not type(None)), bare)
+    if wanted == list[Path]:
+        return [folder / str(one) for one in (value if isinstance(value, list) else [value])]
+    if isinstance(value, list):
+        raise ValueError("a single value")
     if wanted is Path:
         return folder / str(value)
     try:

@@ -24,8 +24,6 @@ from softspread.tuning.search import choose_parameters
 from softspread.votes.ballots import Ballots
 from softspread.votes.table import VoteTable
 
-ANNOTATOR_MODELS = ("auto", "none", "consistency", "confusion")
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Settings:

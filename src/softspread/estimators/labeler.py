@@ -15,9 +15,10 @@ from softspread.annotators.fit import why_neutral
 from softspread.annotators.weighting import Weighting
 from softspread.diffusion.diffusion import Diffusion
 from softspread.errors import InputError
-from softspread.estimators.auto import ANNOTATOR_MODELS, choose_settings
+from softspread.estimators.auto import choose_settings
 from softspread.estimators.base import Answer
 from softspread.estimators.graph_based import Choosing, GraphEstimator
+from softspread.estimators.methods import ANNOTATOR_MODELS
 from softspread.graph.graph import Graph
 from softspread.intervals.labels import evidence_in
 from softspread.intervals.task import Posteriors

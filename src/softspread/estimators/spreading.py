@@ -16,9 +16,10 @@ from softspread.diffusion.registry import SOLVERS
 from softspread.diffusion.scales import SCALINGS, ScaleReport
 from softspread.diffusion.solver import SolveReport
 from softspread.errors import InputError
-from softspread.estimators.auto import ANNOTATOR_MODELS, choose_settings
+from softspread.estimators.auto import choose_settings
 from softspread.estimators.base import Answer
 from softspread.estimators.graph_based import Choosing, GraphEstimator
+from softspread.estimators.methods import ANNOTATOR_MODELS
 from softspread.intervals.task import Posteriors, SpreadFit
 from softspread.posterior.blend import fit_blend
 from softspread.posterior.experts import own_votes

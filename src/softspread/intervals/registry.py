@@ -22,3 +22,4 @@ INTERVALS: "Registry[IntervalMethod]" = Registry(
     },
     otherwise="or a function",
 )
+OF_ONE_ALPHA = ("hoeffding", "calibrated")  # need votes that were spread at one alpha, as the paper's are

@@ -12,6 +12,7 @@ from softspread.errors import InputError
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl")
 EMBEDDING_ENDINGS = (".npy", ".npz", ".parquet")
 VOTE_ENDINGS = (*TABLE_ENDINGS, ".json")
+PRIOR_ENDINGS = (".npy", *TABLE_ENDINGS)
 ID_ENDINGS = (".txt", ".npy", ".npz", *TABLE_ENDINGS)
 VOTE_FORMATS = ("auto", "long", "wide", "counts", "labelstudio")
 MULTI_CHOICE = ("refuse", "split", "skip")

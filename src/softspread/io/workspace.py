@@ -195,6 +195,9 @@ def read_settings(path: Path) -> dict[str, Any]:
         raise InputError(f"cannot read {path}: {error.strerror or error}.") from error
     tables = [found, *(table for table in found.values() if isinstance(table, dict))]
     for name, value in (entry for table in tables for entry in table.items()):
-        if not isinstance(value, str | int | float | bool) and value not in tables:
-            raise InputError(f"{path}: {name} must be a text, a number or true/false, got {value!r}.")
+        texts = isinstance(value, list) and value and all(isinstance(one, str) for one in value)
+        if not isinstance(value, str | int | float | bool) and not texts and value not in tables:
+            raise InputError(
+                f"{path}: {name} must be a text, a list of texts, a number or true/false, got {value!r}."
+            )
     return found

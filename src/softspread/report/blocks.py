@@ -36,6 +36,16 @@ class Cell:
     color: str = ""  # of a dot before the text
 
 
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One line of a bar chart."""
+
+    name: str
+    share: float  # of the full width, 0 to 1
+    text: str
+    color: str = "var(--accent)"
+
+
 def escape(value: Any) -> str:
     """Turn any value into text that is safe between tags and inside quoted attributes.
 
@@ -82,6 +92,27 @@ def cards(items: Sequence[Card]) -> str:
         for card in items
     ]
     return f"<div class='cards'>{''.join(parts)}</div>"
+
+
+def bar_list(items: Sequence[Bar]) -> str:
+    """Names, bars and figures, one line each."""
+    lines = "".join(
+        f"<li><span title='{escape(bar.name)}'>{escape(bar.name)}</span><span class='track'>"
+        f"<i style='width:{100 * bar.share:.1f}%;background:{escape(bar.color)}'></i></span>"
+        f"<span class='number'>{escape(bar.text)}</span></li>"
+        for bar in items
+    )
+    return f"<ol class='shares'>{lines}</ol>"
+
+
+def bars(title: str, items: Sequence[Bar]) -> str:
+    """A titled bar chart, as one of several :func:`panels`."""
+    return f"<div class='panel'><strong>{escape(title)}</strong>{bar_list(items)}</div>"
+
+
+def panels(*blocks: str) -> str:
+    """Blocks side by side where there is room."""
+    return f"<div class='panels'>{''.join(blocks)}</div>"
 
 
 def facts(values: Mapping[str, Any]) -> str:

@@ -14,8 +14,10 @@ from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.datasets.dataset import normalized_entropy
 from softspread.quality.result import Quality
 from softspread.report.blocks import (
+    Bar,
     Card,
     Cell,
+    bar_list,
     cards,
     code,
     escape,
@@ -27,6 +29,7 @@ from softspread.report.blocks import (
     table,
 )
 from softspread.report.charts import CurvePoint, curve, histograms, share_histograms
+from softspread.report.learned import Learned, learned_section
 from softspread.report.maps import class_colors
 from softspread.report.points import PointMap, plane_of, point_map, sample_rows
 from softspread.spreading.evidence import SoftLabels
@@ -63,7 +66,9 @@ class RunContent:
     confidence_level: float = 0.9
     annotators: pd.DataFrame | None = None
     n_annotators: int | None = None
-    tuning: Tuning | None = None
+    learned: Learned | None = None  # by a blend of experts ...
+    tuning: Tuning | None = None  # ... or by the choice of one alpha
+    advice: str | None = None  # what would narrow the intervals
     quality: Quality | None = None
     warnings: Sequence[str] = field(default=())
     thumbnail: Callable[[int], str | None] | None = None  # row -> data address of its picture
@@ -82,7 +87,7 @@ def run_page(content: RunContent) -> str:
             "off.",
         ),
         cards(_cards(content)),
-        *(f"<p class='warning'>{escape(text)}</p>" for text in content.warnings),
+        *(f"<p class='warning'>{escape(text)}</p>" for text in _notices(content)),
         _map_section(content),
         _uncertainty_section(content),
         _class_section(content),
@@ -90,6 +95,8 @@ def run_page(content: RunContent) -> str:
     ]
     if content.quality is not None:
         parts.append(_quality_section(content.quality))
+    if content.learned is not None:
+        parts.append(learned_section(content.learned))
     if content.tuning is not None:
         parts.append(_tuning_section(content.tuning))
     if content.annotators is not None and len(content.annotators):
@@ -101,6 +108,11 @@ def run_page(content: RunContent) -> str:
         *parts,
         footer="Votes spread as in arXiv:2602.04574. This file is complete in itself and loads nothing.",
     )
+
+
+def _notices(content: RunContent) -> list[str]:
+    """What a reader should know before anything else."""
+    return [*content.warnings, *([content.advice] if content.advice else [])]
 
 
 def _cards(content: RunContent) -> list[Card]:
@@ -120,8 +132,8 @@ def _cards(content: RunContent) -> list[Card]:
         Card(
             "Clear items",
             f"{clear:.0%}",
-            f"one class surely leads, at {content.confidence_level:.0%} confidence; {too_few:.0%} need more "
-            "votes",
+            f"one class has at least 70 %, at {content.confidence_level:.0%} confidence; {too_few:.0%} need "
+            "more votes",
             good=clear >= 0.5,
         ),
     ]
@@ -189,8 +201,8 @@ def _uncertainty_section(content: RunContent) -> str:
             + "."
         ),
         note=f"How many items (height) have how much. Evidence on a logarithmic scale; intervals at {level} "
-        "confidence. An item is clear where one class surely has at least 70 %, ambiguous where none can "
-        "have it, and needs votes where the interval leaves both open.",
+        "confidence. At that confidence, an item is clear where one class has at least 70 %, ambiguous where "
+        "none has, and needs votes where neither is sure.",
     )
 
 
@@ -236,8 +248,8 @@ def _item_sections(content: RunContent) -> list[str]:
         section(
             "Most uncertain items",
             _item_cards(content, uncertain, "interval {:.0%} wide", width),
-            note="The widest intervals: next to nothing has reached these items. Votes here teach the most "
-            "about them; 'softspread query' also weighs what a vote teaches about others.",
+            note="The widest intervals. Votes here teach the most about these items; 'softspread query' also "
+            "weighs what a vote teaches about others.",
         )
     ]
     if known.any() and n_classes > 1:
@@ -269,17 +281,15 @@ def _item_cards(content: RunContent, rows: IntArray, text: str, values: FloatArr
         picture = content.thumbnail(row) if content.thumbnail is not None else None
         image = f"<img alt='' src='{escape(picture)}'>" if picture else ""
         own = content.vote_counts[row].sum()
-        shares = "".join(
-            f"<li><span title='{escape(names[c])}'>{escape(names[c])}</span><span class='track'>"
-            f"<i style='width:{100 * labels.p[row, c]:.1f}%;background:{colors[c]}'></i></span>"
-            f"<span class='number'>{labels.p[row, c]:.0%}</span></li>"
-            for c in np.argsort(-labels.p[row], kind="stable")[:SHOWN_SHARES].tolist()
+        leading = np.argsort(-labels.p[row], kind="stable")[:SHOWN_SHARES].tolist()
+        shares = bar_list(
+            [Bar(names[c], labels.p[row, c], f"{labels.p[row, c]:.0%}", colors[c]) for c in leading]
         )
         name = labels.ids[row : row + 1].tolist()[0]
         parts.append(
             f"<div class='item'>{image}<strong>{escape(name)}</strong><span "
             f"class='more'>{escape(text.format(values[row]))}<br>evidence {labels.evidence[row]:.2g}, own "
-            f"votes {own:g}</span><ol class='shares'>{shares}</ol></div>"
+            f"votes {own:g}</span>{shares}</div>"
         )
     return f"<div class='items'>{''.join(parts)}</div>"
 

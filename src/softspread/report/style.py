@@ -73,9 +73,9 @@ dt{color:var(--soft);flex:0 0 118px}dd{margin:0;min-width:0;overflow-wrap:anywhe
 .point-map{position:relative}
 .planes figure.other{display:none}
 .planes canvas{display:block;width:100%;height:auto;margin:4px 0}
-.point-map .tip li,.item .shares li{display:grid;grid-template-columns:minmax(60px,90px) 1fr 40px;gap:6px;
+.point-map .tip li,.shares li{display:grid;grid-template-columns:minmax(60px,90px) 1fr 40px;gap:6px;
 align-items:center;margin:2px 0}
-.point-map .tip li>span:first-child,.item .shares li>span:first-child{overflow:hidden;text-overflow:ellipsis;
+.point-map .tip li>span:first-child,.shares li>span:first-child{overflow:hidden;text-overflow:ellipsis;
 white-space:nowrap}
 .items{display:grid;grid-template-columns:repeat(auto-fill,minmax(230px,1fr));gap:12px}
 .item{background:var(--panel);border:1px solid var(--rule);border-radius:12px;padding:10px 12px;font-size:.84rem;
@@ -83,7 +83,11 @@ break-inside:avoid;min-width:0}
 .item img{float:right;width:64px;height:64px;object-fit:contain;border-radius:6px;margin:0 0 6px 8px;
 background:var(--faint)}
 .item strong{display:block;overflow-wrap:anywhere}.item .more{color:var(--soft)}
-.item .shares{list-style:none;margin:8px 0 0;padding:0;clear:both;max-width:none}
+.shares{list-style:none;margin:8px 0 0;padding:0;clear:both;max-width:none}
+.panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(320px,100%),1fr));gap:16px}
+.panel{background:var(--panel);border:1px solid var(--rule);border-radius:14px;padding:12px 16px 14px;font-size:.9rem;
+break-inside:avoid;min-width:0}
+.panel .shares li{grid-template-columns:minmax(60px,170px) 1fr 44px}
 .track{position:relative;display:block;height:9px;background:var(--faint);border-radius:4px}
 .track i{position:absolute;inset:0 auto 0 0;border-radius:4px}
 .number{text-align:right;font-variant-numeric:tabular-nums}
@@ -104,7 +108,7 @@ html{font-size:9.5px}main{padding:0;max-width:none}section{margin-top:18px}.card
 .planes{display:grid;grid-template-columns:1fr 1fr 1fr;gap:8px}.planes figure.other{display:block}
 .planes .legend{font-size:6.5px;gap:2px 6px}.planes .legend i{width:6px;height:6px}.planes figure{padding:6px}
 .items{grid-template-columns:repeat(4,1fr);gap:6px}.item{padding:6px 8px}.item img{width:40px;height:40px}
-.item .shares li{grid-template-columns:46px 1fr 24px}.chart.wide{max-width:62%}
+.item .shares li{grid-template-columns:46px 1fr 24px}.panels{grid-template-columns:1fr 1fr}.chart.wide{max-width:62%}
 .cards:has(.card:nth-child(4)){grid-template-columns:repeat(4,1fr)}pre{white-space:pre-wrap;overflow:visible}
 .point-map .switch{display:none}
 .card,figure,table,.chart,dl div,li,.note{break-inside:avoid}h2,.note{break-after:avoid}th,td{padding:4px 12px}

@@ -12,7 +12,7 @@ def test_explain_agrees_with_the_library(folder):
     """The heaviest votes, their weights, and the soft label."""
     result = run("explain", "img_004", *FILES, "--alpha", 0.8, "--top", 4, "--json")
     document = json.loads(result.stdout)
-    est = fitted(folder, alpha=0.8)
+    est = fitted(folder, "pls", alpha=0.8)
     expected = est.explain("img_004", 4)
     assert [row["item"] for row in document["votes"]] == expected["item"].tolist()
     np.testing.assert_allclose([row["weight"] for row in document["votes"]], expected["weight"])

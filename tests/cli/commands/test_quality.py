@@ -10,7 +10,7 @@ from command_line import FILES, fitted, run
 def test_quality_agrees_with_the_library(folder):
     """Estimates with intervals."""
     document = json.loads(run("quality", *FILES, "--alpha", 0.5, "--json").stdout)
-    found = fitted(folder, alpha=0.5).quality(random_state=0)
+    found = fitted(folder, "pls", alpha=0.5).quality(random_state=0)
     assert document["measures"]["agreement"]["value"] == pytest.approx(found.agreement.value)
     assert document["source"] == "held out"
     assert "further vote" in run("quality", *FILES, "--alpha", 0.5).stdout

@@ -48,7 +48,7 @@ def test_files_become_a_project(tmp_path):
     make_files(tmp_path)
     service = open_service(
         Run("serve", CommonOptions(quiet=True)),
-        ItemOptions(embeddings=tmp_path / "X.npz"),
+        ItemOptions(embeddings=[tmp_path / "X.npz"]),
         ",".join(CLASSES),
         tmp_path / "photos",
         tmp_path / "gold.csv",

@@ -4,27 +4,58 @@ import json
 import os
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from command_line import FILES, N, fitted, refused, run
+from softspread.estimators.methods import METHODS
 from softspread.io.soft_labels import read_soft_labels
 
 
-def test_spread_agrees_with_the_library(folder):
-    """Soft labels, evidence and intervals are those of the estimator, item by item; the summary names the
-    choice."""
-    result = run("spread", *FILES, "-o", "s.parquet")
+@pytest.mark.parametrize("method", METHODS)
+def test_spread_agrees_with_the_library(folder, method):
+    """Soft labels, evidence, intervals and verdicts are those of the estimator, item by item."""
+    result = run("spread", *FILES, "-o", "s.parquet", "--method", method)
     assert result.exit_code == 0, result.output
-    est = fitted(folder, alpha="auto")
-    found = read_soft_labels("s.parquet")
+    est = fitted(folder, method)
+    found, expected = read_soft_labels("s.parquet"), est.soft_labels()
     assert found.ids.tolist() == [f"img_{row:03d}" for row in range(N)]
     np.testing.assert_allclose(found.p, est.predict_proba(), atol=1e-6)
     np.testing.assert_allclose(found.evidence, est.evidence_, rtol=1e-6)
-    np.testing.assert_allclose(found.lower, est.predict_interval()[0], atol=1e-6)
-    assert f"alpha     {est.alpha_:g}, chosen: lowest" in result.stdout
+    np.testing.assert_allclose(found.lower, expected.lower, atol=1e-6)
+    assert found.verdict.tolist() == expected.verdict.tolist()
     assert "300 votes" in result.stdout
-    assert "spreading" in result.stderr
     assert sorted(os.listdir()) == ["X.npy", "X.npz", "s.parquet", "votes.csv"]
+
+
+def test_the_summary_of_spreading_names_the_choice_of_alpha(folder):
+    """The value, how it was chosen, and the step that chose it."""
+    result = run("spread", *FILES, "-o", "s.parquet", "--method", "pls")
+    alpha = fitted(folder, "pls").alpha_
+    assert f"alpha     {alpha:g}, chosen: lowest" in result.stdout
+    assert f"fit: alpha {alpha:g} (chosen)" in result.stderr
+
+
+def test_the_summary_of_a_blend_names_experts_and_trust(folder):
+    """The largest experts with their shares, what their word is worth, and the verdicts."""
+    result = run("spread", *FILES, "-o", "s.parquet")
+    weights = fitted(folder).weights_
+    shown = " ".join(result.stdout.split())
+    assert f"experts {weights.index[0]} {weights.iloc[0]:.0%}".replace("%", " %") in shown
+    assert "the experts' word on an item is worth" in shown
+    assert "not enough votes (at 90 % confidence)" in shown
+    assert "advice" not in shown
+
+
+def test_too_few_second_votes_bring_the_advice_to_collect_some(folder):
+    """The one sentence of the library, on the screen, in the JSON document and in the file."""
+    frame = pd.read_csv("votes.csv").drop_duplicates("item").head(60)
+    frame.to_csv("votes.csv", index=False)
+    advice = fitted(folder).advice_
+    assert "No item has a second vote" in advice
+    assert json.loads(run("spread", *FILES, "-o", "s.parquet", "--json", "-q").stdout)["advice"] == advice
+    assert read_soft_labels("s.parquet").metadata["advice"] == advice
+    assert advice[:40] in run("spread", *FILES, "-o", "s.parquet").stdout
 
 
 def test_the_file_carries_parameters_versions_counts_and_graph_facts(folder):
@@ -55,8 +86,14 @@ def test_json_is_one_document(folder):
     document = json.loads(result.stdout)
     assert result.stderr == ""
     assert document["out"] == ["s.csv", "s.csv.meta.json"]
-    assert "held-out votes" in document["chosen_by"]
+    assert document["method"] == "blend"
+    assert sum(document["weights"].values()) == pytest.approx(1)
+    assert document["trust"]["0.1"] <= document["trust"]["0.5"] <= document["trust"]["0.9"]
+    assert document["advice"] is None
     assert sum(document["verdicts"].values()) == N
+    document = json.loads(run("spread", *FILES, "-o", "s.csv", "--json", "-q", "--method", "pls").stdout)
+    assert (document["method"], document["alpha"]) == ("pls", document["parameters"]["alpha"])
+    assert "held-out votes" in document["chosen_by"]
 
 
 def test_dry_run_reads_little_and_writes_nothing(folder):
@@ -92,6 +129,13 @@ def test_dry_run_reads_little_and_writes_nothing(folder):
         ),
         ((*FILES, "-o", "s.csv", "--interval", "wide"), "method must be one of"),
         ((*FILES, "-o", "s.csv", "--prior", "votes.csv"), "holds no soft labels"),
+        ((*FILES, "-o", "s.csv", "--prior", "none.npy"), "no file at none.npy"),
+        ((*FILES, "-o", "s.csv", "--confidence", "90"), "between 0 and 1, got 90; did you mean 0.9?"),
+        ((*FILES, "-o", "s.csv", "--images", "."), "--images are pictures for the report; add --report"),
+        (
+            (*FILES, "-o", "s.csv", "--annotator-model", "dawid"),
+            "--annotator-model must be one of auto, none",
+        ),
         ((*FILES, "-o", "s.csv", "-w", "X.npy"), "is a file; name a folder"),
     ],
 )

@@ -23,11 +23,11 @@ def explain(
 
     Example: softspread explain 42 --embeddings X.npy --votes votes.csv
     """
-    inputs.check_files()
+    inputs.spreading_alone().check()
 
     from softspread.cli import fitting
 
-    fit = fitting.fit(run, inputs)
+    fit = fitting.fit(run, inputs.spreading_alone())
     rows = fit.items.rows_of([item])
     name = fit.items.names[rows].tolist()[0]
     with run.stage("explaining"):
@@ -37,7 +37,7 @@ def explain(
         "item": name,
         "soft_label": dict(zip(map(str, labels.classes.tolist()), labels.p[0].tolist(), strict=True)),
         "evidence": float(labels.evidence[0]),
-        "alpha": fit.est.alpha_,
+        **fit.method,
         "votes": table.to_dict("records"),
     }
     run.answer(document, lambda console: _show(console, document))

@@ -24,7 +24,7 @@ def graph(
     from softspread._common.atomic import check_target
     from softspread.errors import InputError
 
-    item_options.file()
+    item_options.files()
     if graph_options.n_neighbors == "auto":
         raise InputError(
             "--n-neighbors must be a whole number here; 'auto' needs votes, see 'softspread tune'."

@@ -2,13 +2,10 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-from softspread.cli.options import FitInputs, option
+from softspread.cli.options import ConfidenceOption, FitInputs, check_confidence, option
 from softspread.cli.runner import Run, command, print_table
-
-if TYPE_CHECKING:
-    pass
 
 IN_WORDS = {
     "rmse": "distance from the true soft labels (RMSE)",
@@ -27,7 +24,7 @@ def quality(
     test_votes: Annotated[
         Path | None, option("Votes that were not used, best two or more each on random items.")
     ] = None,
-    confidence: Annotated[float, option("Level of the intervals.")] = 0.9,
+    confidence: ConfidenceOption = 0.9,
 ) -> None:
     """Estimate how good the labels are, without ground truth.
 
@@ -36,14 +33,15 @@ def quality(
 
     Example: softspread quality --embeddings X.npy --votes votes.csv
     """
-    inputs.check_files()
+    inputs.spreading_alone().check()
+    check_confidence(confidence)
 
     from softspread.cli import fitting
 
-    fit = fitting.fit(run, inputs)
+    fit = fitting.fit(run, inputs.spreading_alone())
     counts = None
     if test_votes is not None:
-        options = dataclasses.replace(inputs.votes, votes=test_votes)
+        options = dataclasses.replace(inputs.votes, votes=[test_votes])
         classes = [str(name) for name in fit.est.classes_.tolist()]
         known = fit.items.item_ids, fit.items.n_items
         apart = fitting.load_votes(run, options, *known, classes).found
@@ -61,7 +59,7 @@ def quality(
             for row in found.to_frame().itertuples()
         },
         "notes": found.notes,
-        "alpha": fit.est.alpha_,
+        **fit.method,
     }
     run.answer(document, lambda console: _show(console, found))
 

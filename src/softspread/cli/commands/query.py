@@ -1,10 +1,13 @@
 """``softspread query``: which items to vote on next."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from softspread.cli.options import FitInputs, option
 from softspread.cli.runner import Run, command, print_table
+
+if TYPE_CHECKING:
+    from softspread.cli.fitting import Fit
 
 OUTPUT_ENDINGS = (".csv", ".jsonl", ".json")
 
@@ -23,26 +26,40 @@ def query(
 ) -> None:
     """Say which items to vote on next.
 
+    Without --votes the first batch covers all items. The file has an empty column 'label' to fill in and to
+    give back as votes; 'guess' is what is most probable so far.
+
     Example: softspread query --embeddings X.npy --votes votes.csv --batch-size 50 --out next.csv
     """
-    inputs.check_files()
+    inputs.check(needs_votes=False)
     _check_output(out)
     excluded = _check_picking(strategy, exclude)
 
     from softspread.cli import fitting
 
-    fit = fitting.fit(run, inputs)
+    fit = fitting.fit(run, inputs, needs_votes=False)
     with run.stage("choosing"):
         exclude_ids = None if excluded is None else fit.items.names[fit.items.rows_of(excluded)]
         picked = fit.est.query(batch_size, strategy, exclude=exclude_ids, random_state=run.seed)
-        labels = fit.est.soft_labels().take(fit.items.rows_of(picked))
-    columns = {"item": picked, "label": labels.labels, "p": labels.p.max(axis=1), "evidence": labels.evidence}
-    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
-    table = [dict(zip(columns, row, strict=True)) for row in rows]
+        table = _table(fit, picked)
     if out is not None:
         _write(out, table)
-    document = {"strategy": strategy, "alpha": fit.est.alpha_, "items": table, "out": out}
+    document = {"strategy": strategy, **fit.method, "items": table, "out": out}
     run.answer(document, lambda console: _show(console, table, out))
+
+
+def _table(fit: "Fit", picked: Any) -> list[dict[str, Any]]:
+    """One row per item: the label to fill in, and the guess so far where votes or a prior give one."""
+    items = picked.tolist()
+    if fit.votes is None and fit.est.prior is None:
+        return [{"item": item, "label": None, "guess": None, "p": None, "evidence": None} for item in items]
+    p = fit.est.soft_labels_of(picked)
+    guesses, evidence = fit.est.classes_[p.argmax(axis=1)], fit.est.evidence_[fit.items.rows_of(picked)]
+    columns = zip(items, guesses.tolist(), p.max(axis=1).tolist(), evidence.tolist(), strict=True)
+    return [
+        {"item": item, "label": None, "guess": guess, "p": share, "evidence": votes}
+        for item, guess, share, votes in columns
+    ]
 
 
 def _check_output(out: Path | None) -> None:
@@ -83,7 +100,10 @@ def _write(out: Path, table: list[dict[str, Any]]) -> None:
 
 
 def _show(console: Any, table: list[dict[str, Any]], out: Path | None) -> None:
-    rows = [(row["item"], row["label"], f"{row['p']:.2f}", f"{row['evidence']:.3g}") for row in table]
-    print_table(console, "Vote on these next", ("item", "now most probable"), ("p", "evidence"), rows)
+    if table and table[0]["guess"] is None:
+        console.print("Vote on these first:", *(row["item"] for row in table), sep="\n  ", markup=False)
+    else:
+        rows = [(row["item"], row["guess"], f"{row['p']:.2f}", f"{row['evidence']:.3g}") for row in table]
+        print_table(console, "Vote on these next", ("item", "guess so far"), ("p", "evidence"), rows)
     if out is not None:
         console.print(f"Written: {out}", markup=False, soft_wrap=True)

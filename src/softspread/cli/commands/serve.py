@@ -1,7 +1,7 @@
 """``softspread serve``: read items and embeddings, start the server, say where it is."""
 
 import logging
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -108,7 +108,7 @@ def open_service(
     from softspread.web.project.service import Service
     from softspread.web.project.settings import Settings
 
-    if item_options.embeddings is None or classes is None:
+    if not item_options.embeddings or classes is None:
         raise InputError(
             "serve needs --embeddings and --classes, and --items for something to look at; "
             "or try: softspread serve --demo"
@@ -116,7 +116,7 @@ def open_service(
     found: Any = load_items(run, item_options)
     answers = None if gold is None else read_vote_files(gold)
     known = () if answers is None else zip(map(str, answers.items), map(str, answers.labels), strict=True)
-    named = {"title": (items or item_options.embeddings).stem} | settings
+    named = {"title": (items or item_options.embeddings[0]).stem} | settings
     return Service(
         Settings(classes=tuple(read_classes(classes) or ()), gold=tuple(known), **named),
         read_items(items, found.item_ids, found.n_items),
@@ -131,9 +131,10 @@ def _run(run: Run, service: "Service", vote_options: VoteOptions) -> None:
     from softspread.web.http.app import create_app, first_link
     from softspread.web.http.server import run_server
 
-    path, taken_in = vote_options.votes, 0
-    if path is not None:
-        votes = load_votes(run, vote_options, service.items.ids, len(service.items), service.classes).votes
+    known = service.items.ids, len(service.items), service.classes
+    files = {path: replace(vote_options, votes=[path]) for path in vote_options.votes or ()}
+    votes = {path: load_votes(run, options, *known).votes for path, options in files.items()}
+    taken_in = dict.fromkeys(votes, 0)
     run.release_workspace()  # other commands may use it while the server runs
     service.start()
 
@@ -145,7 +146,7 @@ def _run(run: Run, service: "Service", vote_options: VoteOptions) -> None:
             "items": len(service.items),
             "classes": len(service.classes),
             "votes": service.counts()["votes"],
-            "taken_in": None if path is None else {"file": path, "votes": taken_in},
+            "taken_in": [{"file": path, "votes": count} for path, count in taken_in.items()],
             "admin": None if link is None else f"{base}{link}",
             "vote": f"{base}/vote",
             "dashboard": f"{base}/dashboard",
@@ -153,9 +154,9 @@ def _run(run: Run, service: "Service", vote_options: VoteOptions) -> None:
         run.answer(document, _in_words(document))
 
     try:
-        if path is not None:
-            parts = votes.items, votes.labels, votes.annotators, votes.weights
-            taken_in = service.import_votes(*parts, hash_file(path))
+        for path, found in votes.items():
+            parts = found.items, found.labels, found.annotators, found.weights
+            taken_in[path] = service.import_votes(*parts, hash_file(path))
         app = create_app(service, stop_service=False)
         run_server(app, service.settings.host, service.settings.port, announce)
     except KeyboardInterrupt:
@@ -168,11 +169,10 @@ def _in_words(document: dict[str, Any]) -> str:
     lines = [
         f"{document['items']:,} items, {document['classes']} classes, {document['votes']:,} votes so far"
     ]
-    if document["taken_in"]:
-        path, new = document["taken_in"].values()
-        lines.insert(
-            0, f"{new:,} votes taken in from {path}" if new else f"the votes of {path} are in already"
-        )
+    for number, taken in enumerate(document["taken_in"]):
+        path, new = taken["file"], taken["votes"]
+        text = f"{new:,} votes taken in from {path}" if new else f"the votes of {path} are in already"
+        lines.insert(number, text)
     if document["admin"]:
         lines.append(f"First admin, valid for a day and once: {document['admin']}")
     lines += [f"Vote:      {document['vote']}", f"Dashboard: {document['dashboard']}"]

@@ -21,8 +21,8 @@ def tune(
 
     Example: softspread tune --embeddings X.npy --votes votes.csv --n-neighbors auto
     """
-    item_options.file()
-    vote_options.file()
+    item_options.files()
+    vote_options.files()
 
     from softspread.cli import fitting
     from softspread.tuning.tune import tune
@@ -35,7 +35,7 @@ def tune(
             items.X,
             votes.found,
             **graph_options.parameters(),
-            prior=None if prior is None else fitting.make_prior(run, prior, items, votes),
+            prior=None if prior is None else fitting.make_prior(run, prior, items, votes.found),
             score=score,
             random_state=run.seed,
             verbose=run.shows_bars and items.are_many,

@@ -1,0 +1,203 @@
+"""What a run of `spread` says about itself: facts for files and JSON, and the lines on the screen.
+
+fit, soft labels  ->  facts (the same inputs and versions give the same)  ->  document  ->  rows of text
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from softspread._common.types import FloatArray
+from softspread._common.versions import versions
+from softspread.cli.fitting import Fit, graph_facts
+from softspread.estimators.labeler import SoftLabeler
+from softspread.spreading.evidence import SoftLabels
+
+LITTLE_EVIDENCE = 0.01  # votes' worth; below, a soft label is hardly more than its prior
+FLAGGED = "does not follow"  # the flag of an annotator whose votes say nothing
+SHOWN_ANNOTATORS = 5  # by name, of those that are flagged
+SHOWN_EXPERTS = 4  # by name, the largest
+TRUST_LEVELS = (0.1, 0.5, 0.9)  # of the distribution over votes
+VERDICTS = ("clear", "ambiguous", "not enough votes")
+FILE_LIBRARIES = ("faiss-cpu", "pandas", "pyarrow")  # soft labels from files depend on these too
+
+
+def run_facts(fit: Fit) -> dict[str, Any]:
+    """What went in and what was learned, ready for JSON."""
+    est, votes = fit.est, fit.matched.found.table
+    file, names = fit.matched.file, votes.annotators
+    return {
+        "n_items": fit.items.n_items,
+        "classes": est.classes_.tolist(),
+        "votes": {
+            "read": len(file),
+            "used": len(votes),
+            "skipped": fit.matched.n_skipped,
+            "left_out": dict(file.notes),
+            "items_with_votes": int(est.vote_counts_.any(axis=1).sum()),
+            "annotators": None if names is None else len({*names.tolist()} - {None}),
+            "format": file.votes_format,
+        },
+        **fit.method,
+        "parameters": _parameters(fit),
+        **_learned(est),
+        "annotators_flagged": _flagged(est),
+        "graph": graph_facts(est.graph_),
+        "versions": versions(*FILE_LIBRARIES),
+    }
+
+
+def _parameters(fit: Fit) -> dict[str, Any]:
+    est = fit.est
+    shared = {
+        "n_neighbors": est.graph_.n_neighbors,
+        "bandwidth": est.bandwidth,
+        "prior": est.prior is not None,
+        "annotator_model": est.annotator_model,
+        "random_state": est.random_state,
+    }
+    if isinstance(est, SoftLabeler):
+        return {"alpha": est.alpha, "features": fit.has_features, "classifier": est.classifier} | shared
+    return {
+        "alpha": est.alpha_,
+        "prior_strength": est.prior_strength_,
+        "scaling": est.scaling,
+        "tol": est.tol,
+    } | shared
+
+
+def _learned(est: Any) -> dict[str, Any]:
+    """What the votes have taught: weights and trust of the blend, or the choice of alpha."""
+    if not isinstance(est, SoftLabeler):
+        return {"chosen_by": None if est.tuning_ is None else est.tuning_.summary()}
+    weights = est.weights_
+    return {
+        "weights": {str(name): float(weight) for name, weight in weights[weights > 0].items()},
+        "trust": {f"{level:g}": votes for level, votes in trust_quantiles(est.trust_).items()},
+        "advice": est.advice_,
+    }
+
+
+def trust_quantiles(trust: pd.DataFrame) -> dict[float, float]:
+    """How many votes the experts' word is worth: at most so many with each of three probabilities.
+
+    Examples
+    --------
+    >>> trust_quantiles(pd.DataFrame({"votes": [1.0, 10.0], "probability": [0.6, 0.4]}))
+    {0.1: 1.0, 0.5: 1.0, 0.9: 10.0}
+    """
+    votes = trust["votes"].to_numpy()
+    below = np.cumsum(trust["probability"].to_numpy())
+    places = np.minimum(np.searchsorted(below, TRUST_LEVELS), len(votes) - 1)
+    return dict(zip(TRUST_LEVELS, votes[places].tolist(), strict=True))
+
+
+def _flagged(est: Any) -> list[str]:
+    """Annotators who do not follow the others, where they were rated."""
+    rated = None if est.annotator_model == "none" else est.annotators_
+    return [] if rated is None else rated.loc[rated["flag"] == FLAGGED, "annotator"].map(str).tolist()
+
+
+def count_verdicts(labels: SoftLabels) -> dict[str, int]:
+    """How many items have each verdict."""
+    found = () if labels.verdict is None else labels.verdict.tolist()
+    return dict.fromkeys(VERDICTS, 0) | Counter(found)
+
+
+def evidence_facts(evidence: FloatArray) -> dict[str, Any]:
+    """How much evidence items have, ready for JSON."""
+    return {
+        "quartiles": np.quantile(evidence, [0.25, 0.5, 0.75]).tolist(),
+        "least": float(evidence.min()),
+        "most": float(evidence.max()),
+        "items_with_little": int((evidence < LITTLE_EVIDENCE).sum()),
+    }
+
+
+# -------------------------------------------------------------------------------------------------- in words
+def weights_in_words(weights: Mapping[str, float], shown: int = SHOWN_EXPERTS) -> str:
+    """The largest experts with their shares, and what the others have together.
+
+    Examples
+    --------
+    >>> weights_in_words({"alpha 0.9": 0.5, "features C 1": 0.3, "shares": 0.2}, shown=2)
+    'alpha 0.9 50 %, features C 1 30 %; 1 other 20 %'
+    """
+    largest = sorted(weights.items(), key=lambda entry: -entry[1])
+    named = ", ".join(f"{name} {_percent(weight)}" for name, weight in largest[:shown])
+    others = largest[shown:]
+    rest = _percent(sum(weight for _, weight in others))
+    return named + (f"; {len(others)} other{'s' * (len(others) > 1)} {rest}" if others else "")
+
+
+def trust_in_words(trust: Mapping[str, float]) -> str:
+    """How many votes the experts' word is worth, in one line."""
+    low, middle, high = (f"{trust[f'{level:g}']:.2g}" for level in TRUST_LEVELS)
+    return f"the experts' word on an item is worth {middle} of its own votes ({low} to {high} with 80 %)"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")
+
+
+def show_summary(console: Any, document: Mapping[str, Any]) -> None:
+    """Print what came out, one line for each thing worth knowing."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    votes = document["votes"]
+    by = f" by {votes['annotators']:,} annotators" if votes["annotators"] else ""
+    console.print(
+        f"[bold]Soft labels of {document['n_items']:,} items[/] from {votes['used']:,} votes on "
+        f"{votes['items_with_votes']:,} of them{by}"
+    )
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    for name, text in _rows(document).items():
+        if text:
+            table.add_row(name, escape(text))
+    console.print(table, soft_wrap=False)
+
+
+def _rows(document: Mapping[str, Any]) -> dict[str, str]:
+    graph, n, chosen = document["graph"], document["n_items"], document["parameters"]
+    recall = "exact" if graph["recall"] == 1 else f"recall {graph['recall']:.4f}"
+    verdicts = ", ".join(f"{_percent(count / n)} {word}" for word, count in document["verdicts"].items())
+    level = f"at {_percent(chosen['confidence_level'])} confidence"
+    return {
+        **_rows_of_method(document),
+        "graph": f"{chosen['n_neighbors']} neighbours, {graph['components']:,} "
+        f"component{'s' * (graph['components'] != 1)}, {recall}",
+        "evidence": _evidence_in_words(document["evidence"]),
+        "items": f"{verdicts} ({level})",
+        "annotators": _flagged_in_words(document["annotators_flagged"]),
+        "advice": document.get("advice") or "",
+        "written": ", ".join(document["out"] + ([document["report"]] if document["report"] else [])),
+        "time": f"{document['seconds']:.1f} s",
+    }
+
+
+def _rows_of_method(document: Mapping[str, Any]) -> dict[str, str]:
+    if "weights" in document:
+        words = {"experts": weights_in_words(document["weights"]), "trust": trust_in_words(document["trust"])}
+        return {"method": "blend of experts (SoftLabeler)", **words}
+    how = document["chosen_by"]
+    chosen = "" if how is None else f", chosen: {how.split(': ', 1)[1]}"
+    return {"method": "probabilistic label spreading", "alpha": f"{document['alpha']:g}{chosen}"}
+
+
+def _evidence_in_words(evidence: Mapping[str, Any]) -> str:
+    little = evidence["items_with_little"]
+    more = f"; {little:,} items have less than {LITTLE_EVIDENCE:g}" if little else ""
+    return f"median {evidence['quartiles'][1]:.3g} votes' worth per item{more}"
+
+
+def _flagged_in_words(names: list[str]) -> str:
+    if not names:
+        return ""
+    more = " ..." if len(names) > SHOWN_ANNOTATORS else ""
+    verb = "does" if len(names) == 1 else "do"
+    return f"{len(names)} {verb} not follow the others: {', '.join(names[:SHOWN_ANNOTATORS])}{more}"

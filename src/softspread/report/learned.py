@@ -1,0 +1,48 @@
+"""What the votes taught a blend of experts: who counts how much, and how far all can be trusted."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from softspread.report.blocks import Bar, bars, panels, section
+
+SHOWN_EXPERTS = 8  # the largest; the others are added up
+SMALLEST_BAR = 0.005  # of trust: less would show as 0 %
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learned:
+    """Weights and trust of a :class:`~softspread.SoftLabeler`."""
+
+    weights: Mapping[str, float]  # share of each expert that counts
+    trust: pd.DataFrame  # votes, probability
+    summary: str  # trust in one sentence
+
+
+def learned_section(learned: Learned) -> str:
+    """Shares of the experts beside the distribution of trust."""
+    return section(
+        "What the votes taught",
+        panels(
+            bars("Experts and their share", _experts(learned.weights)),
+            bars("What the experts' word is worth, in votes", _trust(learned.trust)),
+        ),
+        note="Experts predict every item without its own votes; held-out votes say how much each counts. "
+        "'alpha' spreads votes over the graph; 'features', 'landmarks' and 'unreduced' are classifiers of "
+        "the votes; 'kernel' averages votes by distance; 'shares' are the shares of the classes. Items with "
+        f"two or more votes say how far all of them can be trusted: {learned.summary}.",
+    )
+
+
+def _experts(weights: Mapping[str, float]) -> list[Bar]:
+    largest = sorted(weights.items(), key=lambda entry: -entry[1])
+    shown = [Bar(name, share, f"{share:.0%}") for name, share in largest[:SHOWN_EXPERTS]]
+    others = [share for _, share in largest[SHOWN_EXPERTS:]]
+    rest = sum(others)
+    return [*shown, Bar(f"{len(others)} others", rest, f"{rest:.0%}")] if others else shown
+
+
+def _trust(trust: pd.DataFrame) -> list[Bar]:
+    found = zip(trust["votes"].tolist(), trust["probability"].tolist(), strict=True)
+    return [Bar(f"{votes:.2g}", share, f"{share:.0%}") for votes, share in found if share >= SMALLEST_BAR]
