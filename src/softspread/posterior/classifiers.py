@@ -234,7 +234,7 @@ def crossed_expert(
     trust = np.float32(max(0.0, 1 - rule.settled * (Z.shape[1] + 1) / max(own.total, 1.0)))
     final[own.voted] = trust * final[own.voted] + (1 - trust) * held
     log_size = np.log([max(own.total / (Z.shape[1] + 1), rule.least_size)]).astype(np.float32)
-    return Expert(f"{space.name} C {C:g}", held, final, log_size, belief), full
+    return Expert(f"{space.name} C {C:g}", held, final, log_size, belief, "classifiers"), full
 
 
 def classifier_experts(
