@@ -27,6 +27,7 @@ from softspread.posterior.classifiers import (
     ClassifierRule,
     MainDirections,
     Model,
+    OneScale,
     Space,
     classifier_experts,
 )
@@ -70,7 +71,7 @@ class BlendRule:
 RULE = BlendRule()
 RECORDS = (  # what a blend is made of, for files
     *(BlendRule, LadderRule, ClassifierRule, KernelRule, StackRule, CalibrationRule, Belief, TrustRule),
-    *(Rung, Space, BumpSpace, MainDirections, Model, Calibration, Setting, Trust, Bins, OwnVotes),
+    *(Rung, Space, BumpSpace, MainDirections, OneScale, Model, Calibration, Setting, Trust, Bins, OwnVotes),
 )
 
 
