@@ -34,6 +34,7 @@ class Dataset:
     X: FloatArray  # (n, d)  what the graph is made of
     features: FloatArray | None  # (n, 128)  unreduced features in their own scale, for classifiers
     truth: FloatArray  # (n, n_classes)
+    prior: FloatArray | None = None  # (n, n_classes)  what a model says that has never seen a vote
 
 
 Parts = tuple[FloatArray, FloatArray | None, FloatArray]  # X, features, truth
@@ -203,4 +204,7 @@ def role_of(name: str) -> str:
 def load(name: str, data: Path, size: int = SIZE) -> Dataset:
     """One dataset by name, the same items every time."""
     X, features, truth = (DESIGN | JUDGE)[name](data, size)
-    return Dataset(name, role_of(name), X, features, truth)
+    prior = None
+    if name.startswith("cifar10h"):
+        prior = _array(data / "cifar10h" / "classifier_probs.npy", _some(10_000, size, "cifar10h"))
+    return Dataset(name, role_of(name), X, features, truth, prior)

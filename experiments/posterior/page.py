@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 from experiments.posterior.store import read
-from experiments.posterior.tables import LEVEL, MEASURES
+from experiments.posterior.tables import LEVEL, MEASURES, VARIANTS
 
 Text = Callable[[pd.Series], str]
 
@@ -79,7 +79,15 @@ def intervals(folder: Path, role: str) -> list[str]:
 def others(folder: Path, role: str) -> list[str]:
     """Second votes, widths against other intervals, quality."""
     parts = []
-    for name in ("widths", "pls_coverage_goals", "repeats", "quality"):
+    for name in (
+        "widths",
+        "pls_coverage_goals",
+        "prior_goals",
+        "named_goals",
+        "spammers_goals",
+        "repeats",
+        "quality",
+    ):
         table = _of(read(folder / f"table_{name}.csv"), role)
         if len(table):
             parts += [f"{name.replace('_', ' ')}:", markdown(table)]
