@@ -79,15 +79,8 @@ def intervals(folder: Path, role: str) -> list[str]:
 def others(folder: Path, role: str) -> list[str]:
     """Second votes, widths against other intervals, quality."""
     parts = []
-    for name in (
-        "widths",
-        "pls_coverage_goals",
-        "prior_goals",
-        "named_goals",
-        "spammers_goals",
-        "repeats",
-        "quality",
-    ):
+    variants = (f"{name}_goals" for name in VARIANTS)
+    for name in ("widths", "pls_coverage_goals", *variants, "repeats", "quality"):
         table = _of(read(folder / f"table_{name}.csv"), role)
         if len(table):
             parts += [f"{name.replace('_', ' ')}:", markdown(table)]
