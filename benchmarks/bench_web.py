@@ -33,6 +33,7 @@ CLASSES = tuple("0123456789")
 NOISE = 0.2  # share of votes that name a class at random
 AHEAD = 8  # as the page asks for
 START_VOTES = 1_000_000
+LEARNED = "learned-*.npz"  # the server's last fit
 TOO_MANY = 429  # the status of a request that came too soon after others ...
 HELD_BACK_SECONDS = 0.1  # ... and how long a voter then waits before the same vote is sent again
 LIMITS = {
@@ -216,9 +217,15 @@ def prepare(folder: Path, n: int) -> Path:
         X, classes = make_items(n, 0)
         np.save(home / "classes.npy", classes)
         np.save(home / "X.npy", X)
-    for name in ("votes.sqlite", "votes.sqlite-wal", "votes.sqlite-shm", "state.npz"):
-        (home / "data" / name).unlink(missing_ok=True)
+    for pattern in ("votes.sqlite*", LEARNED):
+        forget(home / "data", pattern)
     return home
+
+
+def forget(folder: Path, pattern: str) -> None:
+    """Remove files of an earlier run."""
+    for path in folder.glob(pattern):
+        path.unlink()
 
 
 def run_load(folder: Path, report: Any, n: int, voters: int, duration: float, pace: float) -> None:
@@ -237,7 +244,6 @@ def run_load(folder: Path, report: Any, n: int, voters: int, duration: float, pa
     latency = json.loads(server.get("/api/v1/dashboard"))["counts"]["latency"]
     time.sleep(2)
     served = json.loads(server.get("/api/v1/soft-labels?offset=0&limit=1000"))
-    server.get("/api/v1/export/soft_labels.parquet")  # refines
     table = server.get("/api/v1/export/soft_labels.parquet")
     memory = server.memory()
     server.stop()
@@ -305,21 +311,15 @@ def compare_with_batch(home: Path, table: bytes, served: dict[str, Any]) -> dict
     import numpy as np
     import pandas as pd
 
-    from softspread.estimators.spreading import ProbabilisticLabelSpreading
-    from softspread.graph.graph import Graph
-    from softspread.votes.votes import Votes
+    from softspread import SoftLabeler, Votes, knn_graph
 
     with sqlite3.connect(home / "data" / "votes.sqlite") as connection:
-        log = pd.read_sql("select item, label, weight from log where kind < 2", connection)
-    graph = Graph.load(home / "data" / "graph.npz")
+        log = pd.read_sql("select item, label, annotator, weight from log where kind < 2", connection)
     rows = log["item"].str.slice(5).astype(int).to_numpy()
-    votes = Votes.from_pairs(
-        rows, log["label"].astype(str).to_numpy(dtype=object), None, log["weight"].to_numpy()
-    )
-    fit = ProbabilisticLabelSpreading(alpha=0.9, annotator_model="none", n_jobs=1).fit(
-        graph, votes, classes=list(CLASSES)
-    )
-    batch = fit.predict_proba()
+    names = (log[name].to_numpy(dtype=object) for name in ("label", "annotator"))
+    votes = Votes.from_pairs(rows, *names, log["weight"].to_numpy())
+    graph = knn_graph(np.load(home / "X.npy", allow_pickle=False), 20)
+    batch = SoftLabeler().fit(graph, votes, classes=list(CLASSES)).predict_proba()
     frame = pd.read_parquet(io.BytesIO(table))
     refined = frame[[f"p_{name}" for name in CLASSES]].to_numpy(dtype=np.float64)
     live = np.array([item["p"] for item in served["items"]])
@@ -362,7 +362,7 @@ def run_start(folder: Path, report: Any, n: int) -> None:
     """A log of a million votes: start without any snapshot, then with the one it left."""
     home = prepare(folder, n)
     ServerProcess(home).stop()  # makes tables and graph
-    (home / "data" / "state.npz").unlink(missing_ok=True)
+    forget(home / "data", LEARNED)
     fill_log(home / "data" / "votes.sqlite", n, START_VOTES)
     for name in ("without a snapshot", "with a snapshot"):
         server = ServerProcess(home)

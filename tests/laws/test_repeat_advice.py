@@ -89,6 +89,7 @@ def test_the_page_gives_the_advice(case, tmp_path):
         ]
         service.submit(cast).result(30)
         assert service.state.wait_until(len(service.history), 30)
+        service.state.learn()
         service.analyst.update_quality()
         assert service.analyst.quality["quality"]["notes"][:1] == advice
     finally:

@@ -78,8 +78,8 @@ def test_the_command_line_says_what_python_says_of_the_paper_s_method(project, i
     assert found.metadata["alpha"] == in_python.alpha_
 
 
-def test_the_page_says_what_python_says(project, in_python, tmp_path):
-    """Votes cast on the page, one of them taken back, and its export of soft labels."""
+def test_the_page_says_what_python_and_the_command_line_say(project, recommended, tmp_path):
+    """Votes cast on the page, one of them taken back: its export, and `softspread spread` on its votes."""
     pytest.importorskip("fastapi", reason="needs the extra web")
     pytest.importorskip("sqlalchemy", reason="needs the extra web")
     from softspread.web.project import exports
@@ -100,9 +100,14 @@ def test_the_page_says_what_python_says(project, in_python, tmp_path):
         service.submit([*cast, service.vote("p0", elsewhere, "cat", "slip")]).result(30)
         service.submit([service.undo("p0", "slip", "oops")]).result(30)
         exports.write(service, tmp_path / "soft_labels.parquet")
+        exports.write(service, tmp_path / "votes.parquet")
     finally:
         service.stop()
-    assert_same(read_soft_labels(tmp_path / "soft_labels.parquet"), in_python.soft_labels())
+    found = read_soft_labels(tmp_path / "soft_labels.parquet")
+    assert_same(found, recommended.soft_labels())
+    assert [str(name) for name in found.verdict] == recommended.soft_labels().verdict.tolist()
+    exported = pd.read_parquet(tmp_path / "votes.parquet").drop(columns="created_at")
+    assert_same(found, spread_files((X, ids, exported), tmp_path))
 
 
 def test_alpha_is_the_default_where_votes_are_too_few(project, in_python):

@@ -94,10 +94,21 @@ def verdicts(posterior: Posterior, level: float, n_classes: int, agreement: floa
 
     "clear": one class, named, has at least ``agreement``; "ambiguous": no class has; else "not enough votes".
     """
+    return verdicts_of(*chances(posterior, n_classes, agreement), level)
+
+
+def chances(
+    posterior: Posterior, n_classes: int, agreement: float = AGREEMENT
+) -> tuple[FloatArray, FloatArray]:
+    """(n,) how probable it is that one class, the same each time, has ``agreement``, and that none has."""
     reaches = 1 - posterior.below(agreement)[:, :n_classes]
-    clear = reaches.max(axis=1) >= level
-    ambiguous = 1 - reaches.sum(axis=1) >= level  # at most one class can reach it, so chances add up
-    return np.where(clear, CLEAR, np.where(ambiguous, AMBIGUOUS, TOO_FEW))
+    none = 1 - reaches.sum(axis=1)  # at most one class can reach it, so chances add up
+    return np.asarray(reaches.max(axis=1)), np.asarray(none)
+
+
+def verdicts_of(clear: FloatArray, ambiguous: FloatArray, level: float) -> AnyArray:
+    """(n,) verdicts from the chances that an item is clear and that it is ambiguous."""
+    return np.where(clear >= level, CLEAR, np.where(ambiguous >= level, AMBIGUOUS, TOO_FEW))
 
 
 def split_uncertainty_of(labels: SoftLabels) -> UncertaintySplit:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from softspread.errors import StoreError
 from web.conftest import N_ITEMS, opened_world, running, vote, wait_until_applied
-from web.project.helpers import batch, live
+from web.project.helpers import batch, relearned
 
 
 def test_votes_wait_while_the_database_is_away(tmp_path, postgres):
@@ -26,7 +26,7 @@ def test_votes_wait_while_the_database_is_away(tmp_path, postgres):
         assert statuses == ["accepted", "repeated"]
         wait_until_applied(service)
         assert service.counts()["votes"] == 2
-        np.testing.assert_allclose(live(service), batch(service), atol=1e-5)
+        np.testing.assert_allclose(relearned(service), batch(service), atol=1e-5)
 
 
 @contextmanager
@@ -57,7 +57,7 @@ def test_a_commit_whose_answer_was_lost_counts_once(tmp_path):
         assert vote(service, "ann", "item-003", "ant", "k2").status == "refused"
         wait_until_applied(service)
         assert service.counts()["votes"] == 2
-        np.testing.assert_allclose(live(service), batch(service), atol=1e-5)
+        np.testing.assert_allclose(relearned(service), batch(service), atol=1e-5)
 
 
 def test_an_undo_whose_answer_was_lost_is_learned_too(tmp_path):
@@ -69,7 +69,7 @@ def test_an_undo_whose_answer_was_lost_is_learned_too(tmp_path):
         assert vote(service, "ann", "item-003", "cat", "k1").status == "accepted"
         wait_until_applied(service)
         assert service.counts()["votes"] == 1
-        np.testing.assert_allclose(live(service), batch(service), atol=1e-5)
+        np.testing.assert_allclose(relearned(service), batch(service), atol=1e-5)
 
 
 def test_a_full_disk_refuses_votes_and_goes_on_when_there_is_room(tmp_path):
@@ -99,4 +99,4 @@ def test_a_full_disk_refuses_votes_and_goes_on_when_there_is_room(tmp_path):
         assert cast(0).status_code == 201
         assert world.service.counts()["votes"] == N_ITEMS
         wait_until_applied(world.service)
-        np.testing.assert_allclose(live(world.service), batch(world.service), atol=1e-5)
+        np.testing.assert_allclose(relearned(world.service), batch(world.service), atol=1e-5)

@@ -1,18 +1,37 @@
 """What the log in the database holds, and what the page says about it."""
 
-from softspread import ProbabilisticLabelSpreading, Votes
+import numpy as np
+
+from softspread import SoftLabeler, Votes
 from softspread.web.log.entry import UNDO, VOTE
 from web.conftest import CLASSES
 
 
-def batch(service):
-    """Soft labels of a fresh fit of what the log in the database holds."""
+def votes_of(rows):
+    """Entries of the database as votes, undos with negative weights."""
+    columns = zip(*((row.item, row.label, row.annotator, row.weight) for row in rows), strict=True)
+    items, labels, annotators, weights = (np.array(column) for column in columns)
+    return Votes.from_pairs(items, labels, annotators, weights)
+
+
+def fitted(service):
+    """A fresh fit of what the log in the database holds."""
     rows = [row for row in service.store.entries(limit=10_000) if row.kind in (VOTE, UNDO)]
-    items = [service.items.row_of(row.item) for row in rows]
-    votes = Votes.from_pairs(items, [row.label for row in rows], None, [row.weight for row in rows])
-    est = ProbabilisticLabelSpreading(alpha=service.state.choice.alpha, annotator_model="none", n_jobs=1)
-    return est.fit(service.graph, votes, classes=list(CLASSES)).predict_proba()
+    est = SoftLabeler(alpha=service.settings.alpha, prior=service.learner.prior, n_jobs=1)
+    return est.fit(service.graph, votes_of(rows), item_ids=service.items.ids, classes=list(CLASSES))
+
+
+def batch(service):
+    """Soft labels of such a fit."""
+    return fitted(service).predict_proba()
 
 
 def live(service):
-    return service.state.soft_labels().p
+    """Soft labels of all items as the page has them."""
+    return service.state.soft_labels(np.arange(len(service.items))).p
+
+
+def relearned(service):
+    """The same after the page has learned from all of its votes."""
+    service.state.learn()
+    return live(service)

@@ -1,26 +1,31 @@
 """What the dashboard computes: quality, forecast, annotators, gold, timeline."""
 
 import json
+import logging
 
 import numpy as np
 import pytest
 
+from softspread.estimators.labeler import REFIT
 from softspread.web.project import analyst
-from web.conftest import CLASSES, N_ITEMS, running, three_clusters, wait_until_applied
+from web.conftest import CLASSES, N_ITEMS, NEVER, running, three_clusters, wait_until_applied
 
 
-def fill(service, people=4, noise=0.1, liar=None, seed=0):
-    """Everybody votes on 40 random items; a liar names classes at random."""
+def fill(service, people=4, noise=0.1, liar=None, seed=0, torn=()):
+    """Everybody votes on 40 random items; a liar names classes at random; on torn items half say ant."""
     rng = np.random.default_rng(seed)
     truth = three_clusters()[1]
     operations = []
     for number in range(people):
-        for row in rng.choice(N_ITEMS, 40, replace=False).tolist():
+        for row in rng.choice(np.setdiff1d(np.arange(N_ITEMS), torn), 40, replace=False).tolist():
             wrong = rng.random() < (1.0 if number == liar else noise)
             label = int(rng.integers(3)) if wrong else int(truth[row])
             operations.append(
                 service.vote(f"p{number}", f"item-{row:03d}", CLASSES[label], f"k{number}-{row}")
             )
+    for number, row in ((number, row) for number in range(people) for row in torn):
+        label = CLASSES[number % 2]
+        operations.append(service.vote(f"p{number}", f"item-{row:03d}", label, f"t{number}-{row}"))
     service.submit(operations).result(30)
     wait_until_applied(service)
 
@@ -32,6 +37,7 @@ def judged(tmp_path):
         tmp_path, auth=False, overlap=10, gold=(("item-000", "ant"), ("item-001", "bee"))
     ) as service:
         fill(service, liar=3)
+        service.state.learn()
         service.analyst.update_overview()
         service.analyst.update_quality()
         yield service
@@ -71,6 +77,7 @@ def test_too_few_votes_give_no_verdict(service):
     assert service.analyst.quality["verdict"] == "unknown"
     service.submit([service.vote("ann", "item-000", "ant", "k")]).result(10)
     wait_until_applied(service)
+    service.state.learn()
     service.analyst.update_quality()
     assert service.analyst.quality["verdict"] == "unknown"
     assert service.analyst.quality["gain"] is None
@@ -82,17 +89,53 @@ def test_unsure_votes_do_not_stop_the_forecast(tmp_path):
         fill(service)
         service.submit([service.vote("eva", "item-000", "ant", "k", unsure=True)]).result(10)
         wait_until_applied(service)
+        service.state.learn()
         service.analyst.update_quality()
         assert service.analyst.quality["gain"] is not None
 
 
-def test_ambiguous_items_are_known_and_torn(judged):
-    """Highest entropy first, and none without evidence."""
-    rows = judged.analyst.overview["ambiguous"]
-    p, evidence = judged.analyst.p[rows].astype(float), judged.analyst.evidence[rows]
-    entropy = -(p * np.log(p)).sum(axis=1)
-    assert (evidence >= 1).all()
-    assert (np.diff(entropy) <= 1e-6).all()
+def test_ambiguous_items_are_torn_and_never_at_100_percent(tmp_path):
+    """No class of theirs has 70 %, more likely than not; the most likely ones come first."""
+    with running(tmp_path, auth=False, overlap=100, refit=NEVER) as service:
+        fill(service, people=10, torn=(30, 31, 32))
+        service.state.learn()
+        service.analyst.update_overview()
+        rows, p = service.analyst.overview["ambiguous"], service.analyst.p
+        assert {30, 31, 32} <= set(rows)
+        assert (p[rows].max(axis=1) < 0.75).all()
+        none = 1 - (1 - service.state.posterior().below(0.7)).sum(axis=1)
+        assert (none[rows] > 0.5).all()
+        assert (np.diff(none[rows]) <= 1e-12).all()
+
+
+def test_nothing_is_ambiguous_before_the_first_vote(service):
+    """Nobody has disagreed yet."""
+    assert service.analyst.overview["ambiguous"] == []
+
+
+def test_verdicts_are_those_of_the_estimator(judged):
+    """Counted over all items."""
+    verdicts = judged.state.soft_labels(np.arange(N_ITEMS)).verdict.tolist()
+    counted = judged.analyst.overview["verdicts"]
+    assert counted == {name: verdicts.count(name) for name in ("clear", "ambiguous", "not enough votes")}
+
+
+def test_learning_again_is_said_in_the_log_and_on_the_dashboard(tmp_path, caplog):
+    """From how many votes, and whose word counts."""
+    with running(tmp_path, auth=False, overlap=10, refit=NEVER) as service:
+        fill(service)
+        assert service.dashboard()["learned"]["since"] == 160
+        with caplog.at_level(logging.INFO):
+            service.analyst.learn_if_due()
+            assert service.state.refined
+            assert "learned again" not in caplog.text
+            service.state._refit = REFIT
+            service.analyst.learn_if_due()
+        assert "learned again from 160 votes; " in caplog.text
+        found = service.dashboard()["learned"]
+        assert (found["votes"], found["since"]) == (160, 0)
+        assert sum(one["share"] for one in found["experts"]) == pytest.approx(1.0)
+        assert found["trust"]["lower"] <= found["trust"]["value"] <= found["trust"]["upper"]
 
 
 def test_the_timeline_ends_with_what_stands(judged):

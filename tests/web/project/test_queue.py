@@ -6,6 +6,7 @@ import pytest
 from softspread import knn_graph
 from softspread.diffusion.diffusion import Diffusion
 from softspread.web.log.ledger import Ledger
+from softspread.web.project.live_state import ChosenFrom
 from softspread.web.project.queue import Queue, QueueRule
 
 N = 30
@@ -28,7 +29,7 @@ def make_queue(rng):
     def make(gold=(), **changes):
         ledger, clock = Ledger(lambda entry: (-1, -1)), Clock()
         rule = QueueRule(**{"overlap": 1, "lease_seconds": 10.0, **changes})
-        choosing = diffusion, np.zeros((N, 2))
+        choosing = ChosenFrom(diffusion, np.zeros((N, 2)), None)
         queue = Queue(np.zeros(N), ledger, lambda: choosing, rule, rng=rng, gold=gold, clock=clock)
         queue.refill()
         return queue, ledger, clock

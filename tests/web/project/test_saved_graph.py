@@ -3,22 +3,24 @@
 import numpy as np
 
 from softspread._common.digests import digest_array
+from softspread.graph.graph import Graph
 from softspread.web.project.saved_graph import load_or_build
 from web.conftest import N_ITEMS, three_clusters
 
 
 def test_a_saved_graph_is_read_and_another_sets_is_not(tmp_path):
-    """Other items, other neighbours, needed features or a damaged file build it again."""
+    """Other items, other neighbours or a damaged file build it again; the features are always those given."""
     X, path = three_clusters()[0], tmp_path / "graph.npz"
     mark = digest_array(X).hex()
-    first = load_or_build(path, X, mark, 5, keep_features=False)
-    assert first.features is None
-    assert load_or_build(path, X[:9], mark, 5, keep_features=False).n_items == N_ITEMS
-    assert load_or_build(path, X, mark, 5, keep_features=True).features is not None
-    assert load_or_build(path, X, mark, 4, keep_features=False).n_neighbors == 4
-    assert load_or_build(path, X[:9], digest_array(X[:9]).hex(), 4, keep_features=False).n_items == 9
+    first = load_or_build(path, X, mark, 5)
+    again = load_or_build(path, X, mark, 5)
+    assert Graph.load(path).features is None
+    np.testing.assert_array_equal(again.features, first.features)
+    np.testing.assert_array_equal(again.weights, first.weights)
+    assert load_or_build(path, X, mark, 4).n_neighbors == 4
+    assert load_or_build(path, X[:9], digest_array(X[:9]).hex(), 4).n_items == 9
     path.write_bytes(b"PK nonsense")
-    assert load_or_build(path, X, mark, 5, keep_features=False).n_items == N_ITEMS
+    assert load_or_build(path, X, mark, 5).n_items == N_ITEMS
 
 
 def test_a_fingerprint_sees_every_number(rng):

@@ -149,6 +149,7 @@ class SoftLabelOut(BaseModel):
     lower: list[float]
     upper: list[float]
     votes: int
+    verdict: str
 
 
 class SoftLabelsOut(BaseModel):

@@ -111,26 +111,29 @@ class History:
 
     # ----------------------------------------------------------------------------------------------- readings
     def table(self, start: int = 0, stop: int | None = None) -> VoteTable:
-        """Votes and undos (as negative weights) of a part of the log, without names."""
-        kind, rows, columns, weights = (
-            part[start:stop] for part in self.columns("kind", "row", "column", "weight")
+        """Votes and undos (as negative weights) of a part of the log, with names."""
+        kind, rows, columns, weights, annotator = (
+            part[start:stop] for part in self.columns("kind", "row", "column", "weight", "annotator")
         )
         counted = kind != SKIP
-        return VoteTable(rows[counted], columns[counted], weights[counted])
+        names = self._names_of(annotator[counted])
+        return VoteTable(rows[counted], columns[counted], weights[counted], names)
 
-    def standing(self) -> BoolArray:
-        """(entries,) which ones are votes that nobody took back."""
-        ids, kind, undoes = self.columns("id", "kind", "undoes")
+    def standing(self, stop: int | None = None) -> BoolArray:
+        """(entries,) which ones are votes that nobody took back, or had not at entry ``stop``."""
+        ids, kind, undoes = (part[:stop] for part in self.columns("id", "kind", "undoes"))
         return np.asarray((kind == VOTE) & ~np.isin(ids, undoes[kind == UNDO]))
 
-    def standing_votes(self) -> tuple[VoteTable, IntArray]:
-        """The votes that stand, with names, and their numbers in the log."""
-        stands = self.standing()
+    def standing_votes(self, stop: int | None = None) -> tuple[VoteTable, IntArray]:
+        """The votes that stand, or stood at entry ``stop``, with names, and their numbers in the log."""
+        stands = self.standing(stop)
         rows, columns, weights, annotator = (
             part[: len(stands)][stands] for part in self.columns("row", "column", "weight", "annotator")
         )
-        names = np.array([*self.annotators, None], dtype=object)[annotator]
-        return VoteTable(rows, columns, weights, names), np.flatnonzero(stands)
+        return VoteTable(rows, columns, weights, self._names_of(annotator)), np.flatnonzero(stands)
+
+    def _names_of(self, numbers: AnyArray) -> AnyArray:
+        return np.array([*self.annotators, None], dtype=object)[numbers]
 
     def counts(self, n: int) -> FloatArray:
         """(n,) votes that stand on each item, whatever they weigh."""

@@ -1,6 +1,7 @@
-"""What the dashboard shows, computed beside the voting and never more than a share of the time.
+"""What is computed beside the voting and never more than a share of the time: fits, and what they say.
 
-    refined copy of the live state  ->  quality, gain, annotators (`quality`, `annotators`), histograms, lists
+    votes since the last fit  ->  another fit when it pays        the last fit  ->  quality, gain, annotators
+    the posterior by now      ->  histograms, verdicts, lists
 
 Everything is a plain dict, ready for JSON; None where there are too few votes to say.
 """
@@ -17,8 +18,10 @@ from typing import Any
 import numpy as np
 
 from softspread._common.types import AnyArray
-from softspread.annotators.fit import fit_annotators
 from softspread.errors import SoftspreadError
+from softspread.intervals.methods import posterior_method
+from softspread.intervals.task import IntervalTask, Posteriors
+from softspread.intervals.uncertainty import AMBIGUOUS, CLEAR, TOO_FEW, chances, verdicts_of
 from softspread.quality.estimate import held_out_quality
 from softspread.quality.forecast import predict_gain
 from softspread.quality.result import Estimate
@@ -26,12 +29,12 @@ from softspread.spreading.state import SpreadState
 from softspread.votes.table import VoteTable
 from softspread.web.log.entry import SKIP, VOTE
 from softspread.web.log.history import History
-from softspread.web.project.alpha import AlphaTuner
-from softspread.web.project.live_state import CONFIDENCE_LEVEL, LiveState
+from softspread.web.project.in_words import news_of
+from softspread.web.project.learner import CONFIDENCE_LEVEL, Learned
+from softspread.web.project.live_state import LiveState
 from softspread.web.project.thread_priority import lower_priority
 
 EVIDENCE_EDGES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, math.inf)
-ANNOTATOR_KAPPA = 0.1  # strength of the prior that annotators are compared by
 logger = logging.getLogger(__name__)
 
 
@@ -41,6 +44,7 @@ class AnalystRule:
 
     shortest_pause: float = 1.0  # seconds between two updates ...
     pause_per_work: float = 12.0  # ... and this many times as long as the last one took
+    pause_per_fit: float = 2.0  # the same after a fit, which everybody's soft labels wait for
     calm_seconds: float = 1.0  # heavy work waits while more than ``calm_votes`` arrive in this time ...
     calm_votes: int = 20
     longest_wait: float = 600.0  # ... but no longer than this
@@ -51,26 +55,26 @@ class AnalystRule:
     more_share: float = 0.25  # "the next votes" are a quarter of those so far
     gain_items: int = 300_000  # a forecast costs 13 solves: none for more items
     worthwhile: float = 0.02  # stop when a quarter more votes lower the RMSE by less than this share
-    block: int = 100_000  # items whose intervals are computed at once
+    likely: float = 0.5  # an item listed as ambiguous is more likely so than not
 
 
 RULE = AnalystRule()
 
 
 class Analyst:
-    """Threads that keep the statistics of the dashboard up to date."""
+    """Threads that learn again when it pays and keep the statistics of the dashboard up to date."""
 
     def __init__(
         self,
         state: LiveState,
         history: History,
-        tuner: AlphaTuner,
         gold: dict[int, int],
         on_update: Callable[[], None],
+        on_fit: Callable[[], None] = lambda: None,
         rule: AnalystRule = RULE,
     ) -> None:
         self._state, self._history, self._gold = state, history, gold
-        self._on_update, self._rule = on_update, rule
+        self._on_update, self._on_fit, self._rule = on_update, on_fit, rule
         self.overview: dict[str, Any] = {}
         self.quality: dict[str, Any] = {"quality": None, "gain": None, "verdict": "unknown", "trend": []}
         self.annotators: list[dict[str, Any]] = []
@@ -78,7 +82,11 @@ class Analyst:
         self.evidence: AnyArray = np.empty(0)
         self.width: AnyArray = np.empty(0)  # (n,) of the leading class's interval
         self._ending = threading.Event()
-        works = ((self.update_overview, False), (self.update_quality, True), (tuner.choose_if_due, True))
+        works = (
+            (self.update_overview, False, rule.pause_per_work),
+            (self.update_quality, True, rule.pause_per_work),
+            (self.learn_if_due, False, rule.pause_per_fit),
+        )
         self._threads = [
             threading.Thread(
                 target=self._repeat, args=work, name=f"softspread-{work[0].__name__}", daemon=True
@@ -99,14 +107,14 @@ class Analyst:
             if thread.is_alive():
                 thread.join(timeout=self._rule.patience)
 
-    def _repeat(self, work: Callable[[], None], heavy: bool) -> None:
-        """Do the work whenever votes or alpha have changed, with pauses in proportion to its cost."""
+    def _repeat(self, work: Callable[[], None], heavy: bool, pause_per_work: float) -> None:
+        """Do the work whenever votes or the fit have changed, with pauses in proportion to its cost."""
         lower_priority()
-        seen: tuple[int, float] | None = None
+        seen: tuple[int, int] | None = None
         while not self._ending.is_set():
             if heavy:
                 self._wait_for_calm()
-            begin, now = time.monotonic(), (len(self._history), self._state.choice.alpha)
+            begin, now = time.monotonic(), (len(self._history), self._state.learned.entries)
             try:
                 if seen != now:
                     work()
@@ -114,7 +122,7 @@ class Analyst:
                     self._on_update()
             except Exception:  # statistics that fail must not end the server
                 logger.exception("the dashboard could not be brought up to date")
-            pause = self._rule.pause_per_work * (time.monotonic() - begin)
+            pause = pause_per_work * (time.monotonic() - begin)
             self._ending.wait(max(self._rule.shortest_pause, pause))
 
     def _wait_for_calm(self) -> None:
@@ -126,81 +134,86 @@ class Analyst:
             if len(self._history) - before <= self._rule.calm_votes:
                 return
 
+    # ----------------------------------------------------------------------------------------- learning again
+    def learn_if_due(self) -> None:
+        """Fit all votes again if that pays; else refine what was pushed, unless many people vote."""
+        if self._state.refit_due:
+            logger.info("%s", news_of(self._state.learn()))
+            self._on_update()
+            self._on_fit()
+        elif self._state.calm:
+            self._state.refine()
+
     # ----------------------------------------------------------------------------------------------- overview
     def update_overview(self) -> None:
-        """Histograms, lists and counts of the refined state."""
-        state, rule = self._state, self._rule
-        copy = state.refined_copy()
-        n = copy.diffusion.n_items
-        p, evidence = np.empty((n, copy.n_classes), dtype=np.float32), np.empty(n)
-        width = np.empty(n, dtype=np.float32)
-        for start in range(0, n, rule.block):
-            rows = np.arange(start, min(start + rule.block, n))
-            labels = state.labels_of(copy.mass(rows), rows)
-            p[rows], evidence[rows] = labels.p, labels.evidence
-            top = labels.p.argmax(axis=1)[:, None]
-            width[rows] = np.take_along_axis(labels.width, top, axis=1)[:, 0]
-        self.p, self.evidence, self.width = p, evidence.astype(np.float32), width
+        """Histograms, verdicts, lists and counts of the posterior by now."""
+        learned, rule = self._state.learned, self._rule
+        posterior, n_classes = self._state.posterior(), self._state.n_classes
+        p, evidence = posterior.mean()[:, :n_classes], posterior.evidence()
+        task = IntervalTask(p, p, CONFIDENCE_LEVEL, posteriors=lambda: Posteriors(posterior, learned.at_fit))
+        lower, upper = posterior_method(task)
+        top = p.argmax(axis=1)[:, None]
+        width = np.take_along_axis(upper - lower, top, axis=1)[:, 0]
+        clear, ambiguous = chances(posterior, n_classes)
+        verdict = verdicts_of(clear, ambiguous, CONFIDENCE_LEVEL)
+        self.p, self.evidence, self.width = (part.astype(np.float32) for part in (p, evidence, width))
         self.overview = {
             "evidence": {
                 "edges": list(EVIDENCE_EDGES[:-1]),
                 "counts": np.histogram(evidence, bins=np.array(EVIDENCE_EDGES))[0].tolist(),
             },
             "uncertainty": np.histogram(width, bins=rule.width_bins, range=(0, 1))[0].tolist(),
-            "class_share": p.mean(axis=0, dtype=np.float64).tolist(),
-            "known_share": float((evidence >= 1).mean()),
-            "mean_uncertainty": float(width.mean(dtype=np.float64)),
-            "ambiguous": self._most_ambiguous(evidence),
+            "class_share": p.mean(axis=0).tolist(),
+            "verdicts": {name: int((verdict == name).sum()) for name in (CLEAR, AMBIGUOUS, TOO_FEW)},
+            "mean_uncertainty": float(width.mean()),
+            "ambiguous": self._most_ambiguous(ambiguous) if len(self._history) else [],
             "least_known": np.argsort(evidence, kind="stable")[: rule.longest_list].tolist(),
         }
 
-    def _most_ambiguous(self, evidence: AnyArray) -> list[int]:
-        """Rows of highest entropy among those with the evidence of a vote or more."""
-        known = np.flatnonzero(evidence >= 1)
-        p = self.p[known].astype(np.float64)
-        entropy = -np.sum(p * np.log(np.maximum(p, np.finfo(np.float64).tiny)), axis=1)
-        best = known[np.argsort(-entropy, kind="stable")[: self._rule.longest_list]]
-        return [int(row) for row in best]
+    def _most_ambiguous(self, chance: AnyArray) -> list[int]:
+        """Rows that most likely have no class on which people agree; none that more likely has one."""
+        order = np.argsort(-chance, kind="stable")[: self._rule.longest_list]
+        return [int(row) for row in order if chance[row] > self._rule.likely]
 
     # ------------------------------------------------------------------------------------------------ quality
     def update_quality(self) -> None:
-        """Quality, forecast and annotators, as far as there are votes enough."""
-        rng = np.random.default_rng(len(self._history))
-        copy = self._state.refined_copy()
-        quality, gain = self._quality(copy, rng), self._gain(copy, rng)
+        """Quality, forecast and annotators as of the last fit, as far as there are votes enough."""
+        learned = self._state.learned
+        rng = np.random.default_rng(learned.n_votes)
+        quality, gain = self._quality(learned, rng), self._gain(learned, rng)
         trend = self.quality["trend"]
         if quality is not None and quality["rmse"] is not None:
-            trend = [*trend, {"votes": len(copy.votes), **quality["rmse"]}][-self._rule.timeline_points :]
+            trend = [*trend, {"votes": learned.n_votes, **quality["rmse"]}][-self._rule.timeline_points :]
         self.quality = {"quality": quality, "gain": gain, "verdict": verdict(quality, gain), "trend": trend}
-        self.annotators = self._annotators()
+        self.annotators = self._annotators(learned)
 
-    def _quality(self, copy: SpreadState, rng: np.random.Generator) -> dict[str, Any] | None:
-        if not len(copy.votes):
+    def _quality(self, learned: Learned, rng: np.random.Generator) -> dict[str, Any] | None:
+        if not learned.n_votes:
             return None
-        state = self._state
-        prior = np.broadcast_to(state.prior, (copy.diffusion.n_items, copy.n_classes))
+        n_classes = self._state.n_classes
+        state = SpreadState(learned.labeler._diffusion(), learned.labeler._counted_votes, n_classes)
+        state.solve()
+        prior = np.full((state.diffusion.n_items, n_classes), 1 / n_classes)
         try:
-            found = held_out_quality(
-                copy, prior, state.prior_strength, confidence_level=CONFIDENCE_LEVEL, rng=rng
-            )
+            found = held_out_quality(state, prior, 1e-4, confidence_level=CONFIDENCE_LEVEL, rng=rng)
         except SoftspreadError as error:
             return {"rmse": None, "accuracy": None, "agreement": None, "notes": [str(error)]}
         estimates = {name: _plain(getattr(found, name)) for name in ("rmse", "accuracy", "agreement")}
         return {**estimates, "repeated": found.n_repeated, "notes": list(found.notes)}
 
-    def _gain(self, copy: SpreadState, rng: np.random.Generator) -> dict[str, Any] | None:
-        whole = copy.votes.weights == np.round(copy.votes.weights)  # a learning curve counts whole votes
-        votes = copy.votes.take(whole)
+    def _gain(self, learned: Learned, rng: np.random.Generator) -> dict[str, Any] | None:
+        table = learned.labeler._votes
+        votes = table.take(table.weights == np.round(table.weights))  # a learning curve counts whole votes
         total = float(votes.weights.sum())
-        if copy.diffusion.n_items > self._rule.gain_items or total < 1:
+        if self._state.n_items > self._rule.gain_items or total < 1:
             return None
         try:
             found = predict_gain(
-                [copy.diffusion],
+                [learned.labeler._diffusion()],
                 votes,
-                copy.n_classes,
+                self._state.n_classes,
                 max(1, round(self._rule.more_share * total)),
-                prior_strength=self._state.prior_strength,
+                prior_strength=1e-4,
                 confidence_level=CONFIDENCE_LEVEL,
                 rng=rng,
             )
@@ -214,20 +227,15 @@ class Analyst:
             "worthwhile": found.worthwhile(self._rule.worthwhile),
         }
 
-    def _annotators(self) -> list[dict[str, Any]]:
-        table, _ = self._history.standing_votes()
-        if not len(table):
+    def _annotators(self, learned: Learned) -> list[dict[str, Any]]:
+        """The estimator's own table, with the answers to gold items."""
+        table = learned.labeler.annotators_ if learned.n_votes else None
+        if table is None:
             return []
-        diffusion = self._state.diffusion
-        try:
-            report = fit_annotators(diffusion, table, self._state.n_classes, kappas=[ANNOTATOR_KAPPA]).report
-        except SoftspreadError as error:
-            logger.info("no annotator report: %s", error)
-            return []
-        right, total = self._gold_answers(table)
-        frame = report.to_frame().astype(object).where(lambda values: values.notna(), None)
-        frame["gold_right"] = [right[name] for name in report.annotator]
-        frame["gold_total"] = [total[name] for name in report.annotator]
+        right, total = self._gold_answers(self._history.standing_votes()[0])
+        frame = table.astype(object).where(table.notna(), None)
+        frame["gold_right"] = [right[name] for name in frame["annotator"]]
+        frame["gold_total"] = [total[name] for name in frame["annotator"]]
         return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
 
     def _gold_answers(self, table: VoteTable) -> tuple[Counter[str], Counter[str]]:

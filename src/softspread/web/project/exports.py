@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.io.soft_labels import write_soft_labels
 from softspread.spreading.evidence import SoftLabels
-from softspread.votes.reading import Names
 from softspread.web.log.entry import KIND_NAMES
 from softspread.web.log.store import LOG_COLUMNS
-from softspread.web.project.live_state import CONFIDENCE_LEVEL
+from softspread.web.project.learner import CONFIDENCE_LEVEL
 from softspread.web.project.service import Service
 
 READ_AT_ONCE = 2**16  # bytes
@@ -53,15 +51,8 @@ def write(service: Service, path: Path) -> None:
 
 
 def soft_labels(service: Service) -> SoftLabels:
-    """What `softspread spread` says about the votes that stand, annotators weighted."""
-    settings, graph = service.settings, service.graph
-    names = Names(graph.n_items, np.asarray(service.items.ids), np.array(service.classes, dtype=object))
-    estimator = ProbabilisticLabelSpreading(
-        alpha=settings.alpha, prior_strength=settings.prior_strength, n_jobs=settings.n_jobs
-    )
-    votes = names.votes(service.history.standing_votes()[0])
-    fitted = estimator.fit(graph, votes, item_ids=names.item_ids, classes=names.classes)
-    return fitted.soft_labels(CONFIDENCE_LEVEL)
+    """What `softspread spread` says about the votes that stand now: a fit of its own."""
+    return service.learner.fit().soft_labels(CONFIDENCE_LEVEL)
 
 
 def votes_frame(service: Service) -> pd.DataFrame:

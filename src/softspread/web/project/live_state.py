@@ -1,44 +1,34 @@
-"""The live diffusion: follows the log, answers at once, refines when there is time.
+"""The live soft labels: they follow the log, answer at once, and learn again when it pays.
 
-    history[applied:]  ->  push (a few ms per vote)  ->  mass  ->  soft labels     theory: [push bound]
+    history[applied:]  ->  push at every alpha (a few ms per vote)  ->  posterior of any rows  ->  soft labels
 
-The state is a cache of the log. A refinement runs beside new votes: everything is linear, so what the votes
-changed meanwhile is added to the correction, Y = Y_now + (Y_refined - Y_then), and the same for the residual.
+What was learned (weights of experts and annotators, classifiers, trust) stays until :meth:`LiveState.learn`
+has fitted all votes beside the voting, replayed those that came meanwhile, and put the new fit in place. The
+state is a cache of the log.
 """
 
 import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
-from softspread._common.archive import read_archive, write_archive
-from softspread._common.digests import digest
-from softspread._common.threads import count_threads
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.diffusion.diffusion import Diffusion
-from softspread.errors import SoftspreadError, StoreError
-from softspread.graph.builders import knn_graph
-from softspread.graph.graph import Graph
-from softspread.intervals.registry import INTERVALS
-from softspread.intervals.task import IntervalTask
-from softspread.queries.choose import choose_items, choosing_state
-from softspread.queries.rule import DEFAULT_RULE
-from softspread.spreading.evidence import SoftLabels, soft_labels
-from softspread.spreading.state import SpreadState
+from softspread.errors import SoftspreadError
+from softspread.estimators.labeler import REFIT, RefitRule, SoftLabeler
+from softspread.posterior.posterior import Posterior
+from softspread.queries.rule import DEFAULT_LOTTERY
+from softspread.spreading.evidence import SoftLabels
 from softspread.votes.table import VoteTable
+from softspread.votes.votes import Votes
 from softspread.web.log.history import History
+from softspread.web.project.learner import CONFIDENCE_LEVEL, TINY, Learned, Learner, rows_once
 
-SNAPSHOT_VERSION = 2
-SCALES = "scales."  # prefix of the scales' arrays in a snapshot
-INTERVAL_METHOD, CONFIDENCE_LEVEL = "wilson", 0.9  # of the estimators too
-TINY = 60  # items of the graph that compiled loops are tried on
 logger = logging.getLogger(__name__)
 
 
@@ -47,130 +37,90 @@ class Pace:
     """How much work a vote gets, by how many arrive."""
 
     unhurried: int = 8  # votes that may wait; with more, each gets a smaller share of the usual work ...
-    calm_rate: float = 30.0  # ... as with more votes per second: pushes then take about a tenth of a core ...
-    least_share: float = 0.1  # ... but at least this: enough to reach a vote's own neighbourhood
+    calm_rate: float = 10.0  # ... as with more votes per second: pushes then take about a tenth of a core ...
+    least_share: float = 0.02  # ... but at least this: enough to reach a vote's own neighbourhood
     rate_seconds: float = 1.0  # votes per second are counted over this time
     gather_seconds: float = 0.015  # in a rush votes are applied together: less work each, fewer interruptions
     largest_step: int = 128  # votes applied at once: soft labels must not wait for a long queue
-    many_scales: int = 2_000  # about a second of work: with all cores, before anyone votes
-    scales_at_once: int = 128  # about 0.04 s of work
     prepared_at_once: int = 16  # a vote that waits for the interpreter waits no longer than for these
-    poll_seconds: float = 0.05  # between two looks at how far the log has been read
+    choosing_share: float = 0.1  # of a core at most for the posterior that items are chosen by
     kept_latencies: int = 2_000
 
 
 PACE = Pace()
 
 
-@dataclass(frozen=True, slots=True)
-class AlphaChoice:
-    """Which alpha is in use and how it was found."""
+class ChosenFrom(NamedTuple):
+    """What items are chosen by."""
 
-    alpha: float
-    n_votes: int = 0  # votes that it was chosen by
-    reason: str = "given"
+    diffusion: Diffusion
+    mass: FloatArray  # (n, n_classes) at the diffusion's alpha
+    posterior: Posterior
 
 
 class LiveState:
-    """Mass of all votes in the log so far; one thread keeps it up to date.
+    """Soft labels of all votes in the log so far; one thread keeps them up to date.
 
     Parameters
     ----------
-    ids, classes : names of the items and classes
-    choice : the alpha to start with
-    auto : whether a snapshot's choice of alpha goes before ``choice``
+    learner : fits the log
+    history : the log
+    ids : names of the items
+    refit : when further votes make it worthwhile to learn again
     """
 
     def __init__(
         self,
-        graph: Graph,
+        learner: Learner,
         history: History,
         ids: AnyArray,
-        classes: Sequence[str],
         *,
-        choice: AlphaChoice,
-        auto: bool = False,
-        prior_strength: float,
-        n_jobs: int | None = 1,
+        refit: RefitRule = REFIT,
         pace: Pace = PACE,
     ) -> None:
-        self.graph, self._history, self._pace = graph, history, pace
-        self._ids, self._classes = ids, np.array(classes, dtype=object)
-        self.choice, self._auto, self.prior_strength = choice, auto, prior_strength
-        self.prior = np.full(self.n_classes, 1 / self.n_classes)
-        self._state = self._spread(Diffusion(graph, choice.alpha, n_jobs=n_jobs), VoteTable.empty())
+        self._learner, self._history, self._ids = learner, history, ids
+        self._refit, self._pace = refit, pace
         self.applied = 0  # entries of the history in the state
         self._lock = threading.Lock()
+        self._learning = threading.Lock()  # two fits at once would be one too many
         self._refining = threading.Lock()  # two refinements at once would each add the other's correction
         self._news = threading.Condition()
         self._arrived: deque[tuple[int, float]] = deque()  # (entries so far, when they were written)
         self._recent: deque[tuple[int, float]] = deque()  # the same, of the last second
         self.latencies: deque[float] = deque(maxlen=pace.kept_latencies)  # from written to applied, seconds
+        self._chosen_from: ChosenFrom | None = None
+        self._choose_again = 0.0  # when ``_chosen_from`` is too old
         self._stopping = False
         self._thread = threading.Thread(target=self._follow, name="softspread-state", daemon=True)
 
     @property
     def n_classes(self) -> int:
         """Number of classes."""
-        return len(self._classes)
+        return len(self._learner.names.classes)
 
     @property
-    def diffusion(self) -> Diffusion:
-        """The graph at the alpha in use."""
-        return self._state.diffusion
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self._ids)
 
-    def _spread(self, diffusion: Diffusion, votes: VoteTable) -> SpreadState:
-        return SpreadState(diffusion, votes, self.n_classes)
+    @property
+    def calm(self) -> bool:
+        """Whether votes come in slowly enough for each to get the usual work."""
+        return self._rate() <= self._pace.calm_rate
+
+    @property
+    def learned(self) -> Learned:
+        """The fit in use."""
+        return self._learned
 
     # ------------------------------------------------------------------------------------------ start and end
-    def begin(self, snapshot: Path) -> str:
-        """Apply the log, from the snapshot if there is one that fits; says how."""
-        with self._lock:
-            done = "snapshot" if self._load(snapshot) else "batch"
-            self._warm_up()
-            waiting = self._history.table(self.applied)
-            distinct = np.unique(waiting.rows)
-            if len(distinct) > self._pace.many_scales:  # live updates then keep to their one thread
-                self.diffusion.at(n_threads=count_threads(None)).scales(distinct)
-            self._apply(self._state, waiting)
-            self.applied = len(self._history)
-            self._state.refine()
+    def begin(self, learned: Learned | None = None) -> None:
+        """Learn from the log, or go on from what was learned before; then follow the log."""
+        warm_up(self.n_classes)
+        self._learned = self._learner.learn(len(self._history)) if learned is None else learned
+        self._learned.add(self._history.table(self._learned.entries))
+        self.applied = len(self._history)
         self._thread.start()
-        return done
-
-    @contextmanager
-    def finding_scales(self) -> Iterator[None]:
-        """While the log is being read, find the scales of the items read so far on a core that is free."""
-        read = threading.Event()
-        thread = threading.Thread(
-            target=self._find_ahead, args=(read,), name="softspread-scales", daemon=True
-        )
-        thread.start()
-        try:
-            yield
-        finally:
-            read.set()
-            thread.join()
-
-    def _find_ahead(self, read: threading.Event) -> None:
-        seen = 0
-        while not read.wait(self._pace.poll_seconds):
-            new = self._history.column("row", seen)
-            seen += len(new)
-            for rows in _parts(np.unique(new), self._pace.scales_at_once):
-                if read.is_set():
-                    return
-                self.diffusion.scales(rows)
-
-    def _warm_up(self) -> None:
-        """Compile or load what the first votes would wait for, on states that are thrown away."""
-        vote = VoteTable(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.ones(1))
-        self._spread(self.diffusion, vote).add(vote)
-        line = knn_graph(np.arange(float(TINY))[:, None], 2)
-        tiny = Diffusion(line, self.diffusion.alpha, solver="cg", n_jobs=1)
-        for n_classes in {1, self.n_classes}:  # a refinement solves for one column or all
-            SpreadState(tiny, vote, n_classes).solve()
-        choose_items(tiny, np.ones((TINY, 2)), np.full(TINY, 2.0), TINY // 2, rng=np.random.default_rng(0))
 
     def stop(self) -> None:
         """Apply what the log holds, then end."""
@@ -202,16 +152,16 @@ class LiveState:
                 self._news.wait_for(lambda: self._stopping or self.applied < len(self._history))
                 if self.applied >= len(self._history):
                     return
-            if self._rate() > self._pace.calm_rate and not self._stopping:
+            if not (self.calm or self._stopping):
                 time.sleep(self._pace.gather_seconds)
             behind = len(self._history) - self.applied
             stop = self.applied + min(behind, self._pace.largest_step)
             with self._lock:  # the state and ``applied`` change together
                 try:
-                    self._apply(self._state, self._history.table(self.applied, stop), self._share(behind))
+                    self._learned.add(self._history.table(self.applied, stop), self._share(behind))
                 except (SoftspreadError, ArithmeticError, MemoryError):
-                    logger.exception("a live update failed; the next refinement starts from the log")
-                    self._state.recover(self.n_classes)
+                    logger.exception("a live update failed; the next refinement starts from the votes")
+                    self._learned.live.recover()
                 self.applied = stop
             self._note_latencies(stop)
 
@@ -227,12 +177,6 @@ class LiveState:
             first = self._recent[0][0] if self._recent else len(self._history)
             return (len(self._history) - first) / self._pace.rate_seconds
 
-    @staticmethod
-    def _apply(state: SpreadState, new: VoteTable, share: float = 1.0) -> None:
-        if len(new):
-            state.votes.append(new)
-            state.add(new, share)
-
     def _note_latencies(self, stop: int) -> None:
         now = time.monotonic()
         with self._news:
@@ -240,118 +184,82 @@ class LiveState:
                 self.latencies.append(now - self._arrived.popleft()[1])
             self._news.notify_all()
 
-    def switch_to(self, diffusion: Diffusion, choice: AlphaChoice) -> None:
-        """Go on at another alpha: spread the log beside the live state, then take that state's place."""
-        start = self.applied
-        state = self._spread(diffusion, self._history.table(0, start))
-        state.solve()
-        with self._lock:
-            self._apply(state, self._history.table(start, self.applied))
-            self._state, self.choice = state, choice
+    # ----------------------------------------------------------------------------------------- learning again
+    @property
+    def refit_due(self) -> bool:
+        """Whether enough votes have come in since the last fit to make another one worthwhile."""
+        return self._refit.due(self._learned.n_since, self._learned.n_votes)
+
+    def learn(self) -> Learned:
+        """Fit all votes so far beside the voting, catch up with those that came meanwhile, take that fit."""
+        with self._learning:
+            found = self._learner.learn(self.applied)
+            found.follow(self._learned)
+            seen = found.entries
+            while self.applied - seen > self._pace.largest_step:
+                stop = self.applied
+                found.add(self._history.table(seen, stop), self._share(stop - seen))
+                seen = stop
+            with self._lock:
+                found.add(self._history.table(seen, self.applied), self._pace.least_share)
+                self._learned, self._chosen_from = found, None
+            return found
+
+    def refine(self) -> None:
+        """Bring pushes to the solver's tolerance, beside further votes."""
+        with self._refining:
+            self._learned.live.refine(self._lock)
 
     # ------------------------------------------------------------------------------------------------ answers
     @property
     def refined(self) -> bool:
         """Whether nothing came in since the last refinement."""
-        return self._state.refined
+        return self._learned.live.refined
 
-    def soft_labels(self, rows: IntArray | None = None, level: float = CONFIDENCE_LEVEL) -> SoftLabels:
-        """Soft labels with intervals of some items, or of all, as they are now."""
+    def soft_labels(self, rows: IntArray, level: float = CONFIDENCE_LEVEL) -> SoftLabels:
+        """Soft labels with intervals and verdicts of some items as they are now."""
+        once, back = rows_once(rows)
         with self._lock:
-            mass = self._state.mass(rows)
-        return self.labels_of(mass, rows, level)
+            learned = self._learned
+            moved = learned.live.moved(once)
+        return learned.labels(moved, self._ids[once], level).take(back)
 
-    def labels_of(
-        self, mass: FloatArray, rows: IntArray | None = None, level: float = CONFIDENCE_LEVEL
-    ) -> SoftLabels:
-        """Soft labels with intervals from the mass of some items, or of all."""
-        p = soft_labels(mass, np.broadcast_to(self.prior, mass.shape), self.prior_strength)
-        lower, upper = INTERVALS.find(INTERVAL_METHOD)(IntervalTask(p, mass, level))
-        ids = self._ids if rows is None else self._ids[rows]
-        return SoftLabels(ids, self._classes, p, mass.sum(axis=1), lower, upper)
+    def posterior(self) -> Posterior:
+        """The posterior of all items by now."""
+        return self._learned.posterior(self._lock)
 
-    def choosing(self) -> tuple[Diffusion, FloatArray]:
-        """What `queries.choose_items` asks for."""
+    def choosing(self) -> ChosenFrom:
+        """What items are chosen by: kept for a while where it is costly."""
+        kept, begin = self._chosen_from, time.monotonic()
+        if kept is not None and begin < self._choose_again:
+            return kept
+        learned = self._learned
+        live, diffused = learned.live, learned.labeler._diffused
+        rung = min(live.blend.rungs, key=lambda rung: abs(rung.alpha - DEFAULT_LOTTERY.alpha))
         with self._lock:
-            state = self._state
-            if state.diffusion.alpha <= DEFAULT_RULE.largest_alpha:  # a second live state would cost a fit
-                return state.diffusion, state.mass()
-        copy = choosing_state(self.refined_copy())
-        return copy.diffusion, copy.mass()
+            mass = live.mass(rung).astype(np.float64)
+        found = ChosenFrom(diffused.at(rung.alpha), mass, learned.posterior(self._lock))
+        took = time.monotonic() - begin
+        self._chosen_from, self._choose_again = found, begin + took / self._pace.choosing_share
+        return found
 
     def prepare(self, rows: IntArray) -> None:
         """Find the scales of items that will be voted on soon: half of what a vote would otherwise cost."""
-        for part in _parts(rows, self._pace.prepared_at_once):
-            self.diffusion.scales(part)
-
-    def refined_copy(self) -> SpreadState:
-        """A state of its own at the solver's tolerance; the live one gains the refinement."""
-        with self._refining:
-            with self._lock:
-                live = self._state
-                copy = live.copy()
-            if copy.refined:
-                return copy
-            change = {name: -then for name, then in copy.arrays().items()}
-            copy.refine()
-            for name, refined in copy.arrays().items():
-                change[name] += refined
-            with self._lock:
-                live.shift(change, len(live.votes) == len(copy.votes))
-            return copy
-
-    # ---------------------------------------------------------------------------------------------- snapshots
-    def save(self, path: Path) -> None:
-        """Write the state with the number of log entries that it holds."""
-        with self._lock:
-            state, entries, choice = self._state, self.applied, self.choice
-            arrays: dict[str, AnyArray] = {name: array.copy() for name, array in state.arrays().items()}
-            refined = state.refined
-        arrays |= {SCALES + name: array for name, array in state.diffusion.known_scales().items()}
-        header = {
-            "entries": entries,
-            "digest": self._digest(entries),
-            "refined": refined,
-            "choice": asdict(choice),
-            **self._project(),
-        }
-        write_archive(path, "web-state", SNAPSHOT_VERSION, header, arrays)
-
-    def _load(self, path: Path) -> bool:
-        """Take over a snapshot if it belongs to this graph and to this log."""
-        if not path.is_file():
-            return False
-        try:
-            header, arrays = read_archive(path, "web-state", SNAPSHOT_VERSION)
-            choice = AlphaChoice(**header["choice"])
-            if any(header[name] != value for name, value in self._project().items()) or not (
-                self._auto or choice.alpha == self.choice.alpha
-            ):
-                logger.info("the snapshot is of other items, classes or settings; starting from the log")
-                return False
-            diffusion = self.diffusion.at(choice.alpha)
-            scales = {name.removeprefix(SCALES): arrays[name] for name in arrays if name.startswith(SCALES)}
-            diffusion.restore_scales(scales)  # they belong to the graph: right whatever the log says
-            self._state, self.choice = self._spread(diffusion, VoteTable.empty()), choice
-            entries = int(header["entries"])
-            if entries > len(self._history) or header["digest"] != self._digest(entries):
-                logger.warning("the snapshot does not fit the log; starting from the log")
-                return False
-            state = self._spread(diffusion, self._history.table(0, entries))
-            state.restore({name: arrays[name] for name in state.arrays()}, bool(header["refined"]))
-        except (StoreError, KeyError, ValueError, IndexError, TypeError) as error:
-            logger.warning("the snapshot cannot be used (%s); starting from the log", error)
-            return False
-        self._state, self.applied = state, entries
-        return True
-
-    def _digest(self, entries: int) -> str:
-        """Of the first entries of the log, as numbers."""
-        return digest(part[:entries] for part in self._history.columns("id", "row", "column", "weight")).hex()
-
-    def _project(self) -> dict[str, Any]:
-        return {"n_classes": self.n_classes, "graph": self.graph.digest()}
+        size = self._pace.prepared_at_once
+        for start in range(0, len(rows), size):
+            self._learned.live.prepare(rows[start : start + size])
 
 
-def _parts(rows: IntArray, size: int) -> Iterator[IntArray]:
-    return (rows[start : start + size] for start in range(0, len(rows), size))
+@cache
+def warm_up(n_classes: int) -> None:
+    """Compile or load once per process what the first votes would wait for, on a project of a few items."""
+    rng = np.random.default_rng(0)
+    columns = rng.integers(n_classes, size=4 * TINY)
+    votes = Votes.from_pairs(np.arange(4 * TINY) % TINY, columns)
+    labeler = SoftLabeler(n_neighbors=3, n_jobs=1)
+    labeler.fit(rng.normal(size=(TINY, 2)), votes, classes=np.arange(n_classes))
+    learned = Learned(labeler, 0).ready()
+    one = np.zeros(1, dtype=np.int64)
+    learned.add(VoteTable(one, one, np.ones(1)))
+    learned.live.refine()
+    labeler.query(2, random_state=0)

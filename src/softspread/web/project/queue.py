@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from softspread._common.types import BoolArray, FloatArray, IntArray
-from softspread.diffusion.diffusion import Diffusion
 from softspread.queries.choose import choose_items
 from softspread.web.log.ledger import Ledger
+from softspread.web.project.live_state import ChosenFrom
 from softspread.web.project.thread_priority import lower_priority
 
-Choosing = Callable[[], tuple[Diffusion, FloatArray]]
+Choosing = Callable[[], ChosenFrom]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +134,10 @@ class Queue:
         size = min(wanted, int((~closed).sum()))
         if not size:
             return np.empty(0, dtype=np.int64)
-        diffusion, mass = self._choosing()
+        diffusion, mass, posterior = self._choosing()
         counts, exclude = np.maximum(counts, 0), np.flatnonzero(closed)
-        return choose_items(diffusion, mass, counts, size, strategy or self._rule.strategy, rng, exclude)
+        strategy = strategy or self._rule.strategy
+        return choose_items(diffusion, mass, counts, size, strategy, rng, exclude, posterior=posterior)
 
     @property
     def n_leased(self) -> int:

@@ -7,6 +7,7 @@ import logging
 from dataclasses import replace
 from pathlib import Path
 
+from softspread._common import validation
 from softspread._common.types import AnyArray
 from softspread.errors import StoreError
 from softspread.graph.builders import knn_graph
@@ -15,19 +16,18 @@ from softspread.graph.graph import Graph
 logger = logging.getLogger(__name__)
 
 
-def load_or_build(path: Path, X: AnyArray, mark: str, n_neighbors: int, *, keep_features: bool) -> Graph:
-    """The graph from its file, or built and saved now; embeddings are left out unless they are needed."""
+def load_or_build(path: Path, X: AnyArray, mark: str, n_neighbors: int) -> Graph:
+    """The graph from its file, or built and saved now; embeddings are no part of the file."""
+    features = validation.features(X)
     if path.is_file():
         try:
             graph = Graph.load(path)
-            has_features = graph.features is not None
             wanted = {"items": mark, "asked": n_neighbors}
-            if {name: graph.details.get(name) for name in wanted} == wanted and has_features >= keep_features:
-                return graph
+            if {name: graph.details.get(name) for name in wanted} == wanted:
+                return replace(graph, features=features)
         except StoreError as error:
             logger.warning("the saved graph cannot be used (%s); it is built again", error)
     graph = knn_graph(X, n_neighbors)
     details = {**graph.details, "items": mark, "asked": n_neighbors}
-    graph = replace(graph, features=graph.features if keep_features else None, details=details)
-    graph.save(path)
-    return graph
+    replace(graph, features=None, details=details).save(path)
+    return replace(graph, details=details)

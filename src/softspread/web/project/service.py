@@ -9,39 +9,39 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from softspread._common import validation
 from softspread._common.digests import digest_array
-from softspread._common.types import AnyArray, IntArray
+from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.errors import InputError, StoreError
+from softspread.estimators.labeler import REFIT, RefitRule
 from softspread.graph.graph import Graph
-from softspread.queries.registry import needs_features
 from softspread.spreading.explain import explain
-from softspread.tuning.candidates import DEFAULT_ALPHA
+from softspread.votes.reading import Names
 from softspread.web.log.clock import SteadyClock
 from softspread.web.log.entry import LONGEST_KEY, SKIP, UNDO, VOTE, VOTES_ADDED, Entry, Outcome
 from softspread.web.log.history import History
 from softspread.web.log.ledger import Ledger
 from softspread.web.log.store import Store
 from softspread.web.log.writer import Writer
-from softspread.web.project.alpha import RULE, AlphaRule, AlphaTuner
 from softspread.web.project.analyst import Analyst, latency, records, timeline
+from softspread.web.project.in_words import learned_from
 from softspread.web.project.item_map import ItemMap, load_or_map
 from softspread.web.project.items import ItemSource
-from softspread.web.project.live_state import CONFIDENCE_LEVEL, AlphaChoice, LiveState
+from softspread.web.project.learner import CONFIDENCE_LEVEL, Learner
+from softspread.web.project.live_state import LiveState
 from softspread.web.project.queue import Queue, QueueRule
 from softspread.web.project.saved_graph import load_or_build
-from softspread.web.project.settings import GRAPH_FILE, SNAPSHOT_FILE, Settings
+from softspread.web.project.settings import GRAPH_FILE, Settings
+from softspread.web.project.snapshots import load_learned, save_learned
 from softspread.web.project.thread_priority import lower_priority
 
 MAP_FILE = "map.npz"
-SNAPSHOT_SECONDS = 30.0
-SNAPSHOT_PAUSE_PER_WORK = 20.0  # writing a large state takes at most a twentieth of the time
 MOST_AHEAD = 20  # items that one user may hold
 IMPORTED_AT_ONCE = 200  # votes: a commit each
 logger = logging.getLogger(__name__)
@@ -67,7 +67,15 @@ class Progress:
 
 
 class Service:
-    """One project. :meth:`start` before use, :meth:`stop` after."""
+    """One project. :meth:`start` before use, :meth:`stop` after.
+
+    Parameters
+    ----------
+    X : (n, d) embeddings of the items
+    graph : over these items, with their features; None = built or loaded
+    prior : (n, n_classes) probabilities from elsewhere, such as a model's; None = none
+    features : (n, f) unreduced features for further classifiers; None = none
+    """
 
     def __init__(
         self,
@@ -76,24 +84,27 @@ class Service:
         X: AnyArray,
         *,
         graph: Graph | None = None,
+        prior: AnyArray | None = None,
+        features: AnyArray | None = None,
         clock: Callable[[], float] = time.time,
-        alpha_rule: AlphaRule = RULE,
+        refit: RefitRule = REFIT,
     ) -> None:
-        self.settings, self._alpha_rule = settings, alpha_rule
+        self.settings, self._refit = settings, refit
         if len(items) != len(X):
             raise InputError(f"there are {len(items):,} items but {len(X):,} embeddings.")
-        self.items, self._X, self._graph = items, X, graph
+        self.items, self._X, self._graph, self._features = items, X, graph, features
         self.classes = list(settings.classes)
+        self._prior: FloatArray | None = None
+        if prior is not None:
+            self._prior = validation.prior(prior, len(items), len(self.classes))
         self._column_of = {name: column for column, name in enumerate(self.classes)}
         self.clock = SteadyClock(clock)
         self.gold = self._read_gold()
         self.map: ItemMap | None = None
         self.version = 0  # counts what a dashboard would notice
         self._listeners: list[Callable[[], None]] = []
-        self._stop_event = threading.Event()
-        self._keeper = threading.Thread(target=self._keep, name="softspread-keeper", daemon=True)
+        self.started_from = ""  # "log" or "snapshot"
         self._mapper = threading.Thread(target=self._draw_map, name="softspread-map", daemon=True)
-        self.started_from = ""
 
     def _read_gold(self) -> dict[int, int]:
         gold = {}
@@ -119,29 +130,26 @@ class Service:
                 self._X,
                 digest_array(self._X).hex(),
                 settings.n_neighbors,
-                keep_features=needs_features(settings.strategy),
             )
-            auto = settings.alpha == "auto"
-            self.state = LiveState(
+            self.learner = Learner(
                 self.graph,
                 self.history,
-                self.items.ids,
-                self.classes,
-                choice=AlphaChoice(DEFAULT_ALPHA, reason="") if auto else AlphaChoice(float(settings.alpha)),
-                auto=auto,
-                prior_strength=settings.prior_strength,
-                n_jobs=settings.n_jobs,
+                Names(len(self.items), np.asarray(self.items.ids), np.array(self.classes, dtype=object)),
+                settings.alpha,
+                self._prior,
+                self._features,
+                settings.n_jobs,
             )
-            self.tuner = AlphaTuner(
-                self.state, self.history, auto=auto, n_jobs=settings.n_jobs, rule=self._alpha_rule
-            )
-            snapshot = settings.data_dir / SNAPSHOT_FILE
-            with nullcontext() if snapshot.is_file() else self.state.finding_scales():
-                self.history.take_blocks(self.store.read_log())
+            self.state = LiveState(self.learner, self.history, self.items.ids, refit=self._refit)
+            self.history.take_blocks(self.store.read_log())
             self.clock.not_before(self.history.last_time)
             self.ledger = Ledger(self._place_of)
             self.ledger.read(self.history)
-            self.started_from = self.state.begin(snapshot)
+            learned = load_learned(settings.data_dir, self.learner)
+            self.started_from = "log" if learned is None else "snapshot"
+            self.state.begin(learned)
+            if learned is None:
+                self._save_learned()
             self.queue = Queue(
                 self.history.counts(len(self.items)),
                 self.ledger,
@@ -152,11 +160,10 @@ class Service:
                 prepare=self.state.prepare,
             )
             self.queue.start()
-            self.analyst = Analyst(self.state, self.history, self.tuner, self.gold, self._changed)
+            self.analyst = Analyst(self.state, self.history, self.gold, self._changed, self._save_learned)
             self.writer = Writer(self.store, self.history, self.ledger, self.clock, self._on_growth)
             self.writer.start()
             self.analyst.start()
-            self._keeper.start()
             self._mapper.start()
         except BaseException:
             self.store.close()
@@ -164,34 +171,14 @@ class Service:
 
     def stop(self) -> None:
         """Write what waits, save the state, close the database."""
-        self._stop_event.set()
         self.writer.stop()
         self.queue.stop()
         self.state.stop()
         self.analyst.stop()
-        self._keeper.join()
         self.store.close()
 
-    def _keep(self) -> None:
-        """Snapshots now and then, and one at the end."""
-        lower_priority()
-        begun = self.started_from == "snapshot"
-        saved, pause = (self.state.applied, self.state.choice) if begun else None, SNAPSHOT_SECONDS
-        while True:
-            ending = self._stop_event.wait(pause)
-            if ending:
-                self.state.stop()
-            present = self.state.applied, self.state.choice
-            if present != saved:
-                begin = time.monotonic()
-                try:
-                    saved = present
-                    self.state.save(self.settings.data_dir / SNAPSHOT_FILE)
-                except StoreError as error:
-                    logger.warning("no snapshot: %s", error)
-                pause = max(SNAPSHOT_SECONDS, SNAPSHOT_PAUSE_PER_WORK * (time.monotonic() - begin))
-            if ending:
-                return
+    def _save_learned(self) -> None:
+        save_learned(self.settings.data_dir, self.state.learned)
 
     def _draw_map(self) -> None:
         lower_priority()
@@ -299,13 +286,14 @@ class Service:
                 "evidence": labels.evidence.tolist(),
                 "lower": np.asarray(labels.lower).tolist(),
                 "upper": np.asarray(labels.upper).tolist(),
+                "verdict": np.asarray(labels.verdict).tolist(),
                 "votes": np.maximum(0, self.queue.counts[chosen]).astype(int).tolist(),
             }
         )
 
     def explain(self, row: int, top: int = 10) -> list[dict[str, Any]]:
         """The votes behind one soft label, heaviest first; the weights of all votes sum to 1."""
-        behind = explain(self.state.diffusion, self.history.standing_votes()[0], row, top)
+        behind = explain(self.state.learned.labeler._diffusion(), self.history.standing_votes()[0], row, top)
         return records(
             {
                 "row": behind.rows.tolist(),
@@ -358,7 +346,7 @@ class Service:
             "overview": overview,
             "timeline": timeline(self.history),
             "annotators": self.analyst.annotators,
-            "alpha": asdict(self.state.choice) | {"auto": self.tuner.auto},
+            "learned": learned_from(self.state.learned),
             **self.analyst.quality,
         }
 

@@ -16,7 +16,6 @@ CLASS_KEYS = "123456789abcdefghijklmnopqrstvwxy"  # u is "unsure", z is "undo"
 MOST_CLASSES = 1000  # a page of buttons beyond this helps nobody
 DATABASE_FILE = "votes.sqlite"
 GRAPH_FILE = "graph.npz"
-SNAPSHOT_FILE = "state.npz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,6 @@ class Settings:
     lease_seconds: float = 120.0  # then an item of someone who left goes to others
     alpha: float | str = "auto"  # "auto": chosen by held-out votes, again as they come in
     n_neighbors: int = 20
-    prior_strength: float = 1e-4
     n_jobs: int | None = 1  # live pushes are local; more threads take processor time from requests
     seed: int | None = None
 
@@ -52,7 +50,6 @@ class Settings:
         validation.count("overlap", self.overlap, smallest=1)
         alpha_candidates(self.alpha)
         validation.count("n_neighbors", self.n_neighbors, smallest=1)
-        validation.not_negative("prior_strength", self.prior_strength)
         validation.positive("lease_seconds", self.lease_seconds)
         if not 0 < self.unsure_weight < 1:
             raise InputError(

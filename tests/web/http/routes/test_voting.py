@@ -41,12 +41,12 @@ def test_undo_is_exact(world):
     ben, ada = world.program("ben"), world.program("ada")
     cast(ben, "k1", "item-003", "bee")
     wait_until_applied(world.service)
-    world.service.state.refined_copy()
+    world.service.state.learn()
     before = ada.get("/api/v1/soft-labels?limit=60").json()["items"]
     cast(ben, "k2", "item-004", "cat")
     assert ben.post("/api/v1/undo", json={"undos": [{"key": "u2", "vote": "k2"}]}).status_code == 201
     wait_until_applied(world.service)
-    world.service.state.refined_copy()
+    world.service.state.learn()
     after = ada.get("/api/v1/soft-labels?limit=60").json()["items"]
     # What a push may leave (1e-9 of mass) against a prior strength of 1e-4, where nothing else has arrived
     np.testing.assert_allclose([one["p"] for one in after], [one["p"] for one in before], atol=1e-4)

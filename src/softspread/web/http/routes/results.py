@@ -14,7 +14,7 @@ from softspread.web.http.access import AdminUser, AppContext, Context, Project, 
 from softspread.web.http.problems import USUAL, documented
 from softspread.web.http.routes.voting import LARGEST_ROW, Row
 from softspread.web.project import exports
-from softspread.web.project.live_state import CONFIDENCE_LEVEL
+from softspread.web.project.learner import CONFIDENCE_LEVEL
 
 router = APIRouter(prefix="/api/v1", tags=["results"], responses=USUAL, dependencies=[Depends(admin_user)])
 SHORTEST_EVENT_PAUSE = 0.5  # seconds between two events

@@ -41,11 +41,23 @@ function showQuality({ quality, gain, verdict, trend, counts }) {
   ], { margin: { l: 40, r: 6, t: 4, b: 34 }, yaxis: { title: { text: "RMSE" } }, xaxis: { title: { text: "votes" } } });
 }
 
-/** How far votes travel, and who says so. */
-function showAlpha({ alpha, n_votes, reason, auto }) {
-  const why = !auto ? "as set at the start" : n_votes ? `chosen from ${number(n_votes)} votes` : "the default until there are 10 votes";
-  $("alpha").textContent = `Votes travel with alpha ${alpha}, ${why}.`;
-  $("alpha").title = auto ? reason : "";
+/** What the soft labels rest on: whose word counts, how far it is trusted, how old the last fit is. */
+function showLearned({ votes, since, experts, trust, weighted }) {
+  const words = [votes ? `Learned from ${number(votes)} votes` : "Nothing learned yet"];
+  if (since) words[0] += `; ${number(since)} more have moved the soft labels since`;
+  if (trust) {
+    const votesOf = (value) => (value < 9.5 ? value.toPrecision(1) : number(Math.round(value)));
+    words.push(`Together the sources count as about ${votesOf(trust.value)} votes on an item (${votesOf(trust.lower)} to ${votesOf(trust.upper)}), beside its own votes`);
+  }
+  if (weighted) words.push("Each person's votes count by how well they follow the others");
+  $("learned").textContent = `${words.join(". ")}.`;
+  $("experts").replaceChildren(...(votes ? experts : []).map(({ name, share }) => make("div", { class: "bar-row" }, make("span", { class: "label", title: name }, name), shareBar(share), make("span", { class: "num" }, percent(share)))));
+}
+
+function shareBar(share) {
+  const svg = draw("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
+  svg.append(draw("rect", { x: 0, y: 1, width: 100, height: 8, fill: "currentColor", opacity: 0.07 }), draw("rect", { x: 0, y: 1, width: 100 * share, height: 8, fill: accent() }));
+  return svg;
 }
 
 // ------------------------------------------------------------------------------------------------------------- charts
@@ -57,8 +69,9 @@ function showCharts({ timeline, overview, classes }) {
   const bins = overview.uncertainty.length;
   bars("chart-uncertainty", overview.uncertainty.map((_, place) => (place + 0.5) / bins), overview.uncertainty, { bargap: 0.04, xaxis: { range: [0, 1], title: { text: "width of the interval" } }, yaxis: { title: { text: "items" } } });
   bars("chart-share", classes.map((name) => (name.length > 14 ? `${name.slice(0, 13)}…` : name)), overview.class_share, { xaxis: { type: "category" }, yaxis: { tickformat: ".0%" } }, classes.map((_, place) => classColour(place)));
-  const known = overview.known_share, close = known < 0.1 || (known > 0.99 && known < 1);
-  $("n-known").textContent = percent(close ? Math.min(known, 0.999) : known, close ? 1 : 0);
+  const { clear, ambiguous } = overview.verdicts;
+  $("n-known").textContent = number(clear);
+  $("n-known-label").textContent = ambiguous ? `items clear, ${number(ambiguous)} ambiguous` : "items clear";
 }
 
 // ---------------------------------------------------------------------------------------------------- people and items
@@ -95,7 +108,7 @@ function itemButton(card, text) {
 function showLists({ overview }) {
   if (!overview.ambiguous) return;
   const ambiguous = overview.ambiguous.map((card) => itemButton(card, (one, best) => percent(one.p[best])));
-  $("ambiguous").replaceChildren(...(ambiguous.length ? ambiguous : [make("p", { class: "muted" }, "No item has enough evidence yet.")]));
+  $("ambiguous").replaceChildren(...(ambiguous.length ? ambiguous : [make("p", { class: "muted" }, "No item is known to be ambiguous.")]));
   $("least-known").replaceChildren(...overview.least_known.map((card) => itemButton(card, (one) => `evidence ${one.evidence.toPrecision(2)}`)));
 }
 
@@ -117,7 +130,7 @@ async function pick(row) {
 function describe({ card, label, votes }) {
   const head = make("div", { class: "why-head" });
   if (card.picture) head.append(make("img", { src: `/api/v1/items/${card.row}/picture`, alt: `Item ${card.item}` }));
-  head.append(make("div", {}, make("p", {}, make("b", {}, card.item)), make("p", { class: "muted small" }, `evidence ${label.evidence.toPrecision(3)}, ${label.votes} own ${label.votes === 1 ? "vote" : "votes"}`)));
+  head.append(make("div", {}, make("p", {}, make("b", {}, card.item)), make("p", { class: "muted small" }, `${label.verdict}; evidence ${label.evidence.toPrecision(3)}, ${label.votes} own ${label.votes === 1 ? "vote" : "votes"}`)));
   const order = label.p.map((_, place) => place).sort((a, b) => label.p[b] - label.p[a]).slice(0, 6);
   const rows = order.map((place) => make("div", { class: "bar-row" }, make("span", { class: "label", title: config.classes[place] }, config.classes[place]), classBar(label, place), make("span", { class: "num" }, percent(label.p[place]))));
   const reasons = votes.map((vote) => make("li", {}, make("img", { src: thumbnail(vote.row), alt: "", onerror: ({ target }) => { target.replaceWith(make("span")); } }),
@@ -212,7 +225,7 @@ async function load() {
     seen = data.version;
     showCounts(data.counts);
     showQuality(data);
-    showAlpha(data.alpha);
+    showLearned(data.learned);
     showCharts(data);
     showPeople(data);
     showLists(data);

@@ -1,0 +1,70 @@
+"""What was learned, in words for a lead: whose word counts, how far it is trusted, what to do about people.
+
+weights of experts  ->  "neighbours' votes 62 %, classifiers trained on the votes 35 %, class shares 3 %"
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from softspread._common.wording import counted
+from softspread.web.project.learner import Learned
+
+NEIGHBOURS, CLASSIFIERS, KERNELS, PRIOR, SHARES = (
+    "neighbours' votes",
+    "classifiers trained on the votes",
+    "votes on similar items at large",
+    "the predictions you brought",
+    "how common each class is",
+)
+_BEGINNINGS = {
+    "alpha": NEIGHBOURS,
+    "features": CLASSIFIERS,
+    "landmarks": CLASSIFIERS,
+    "unreduced": CLASSIFIERS,
+    "kernel": KERNELS,
+    "prior": PRIOR,
+    "shares": SHARES,
+}
+_MIDDLE = (0.05, 0.5, 0.95)  # quantiles of the trust that are shown
+
+
+def learned_from(learned: Learned) -> dict[str, Any]:
+    """What the dashboard says about a fit: how many votes, whose word counts, how far it is trusted."""
+    labeler = learned.labeler
+    return {
+        "votes": learned.n_votes,
+        "since": learned.n_since,
+        "experts": expert_shares(labeler.weights_),
+        "trust": None if not learned.n_votes else trust_range(labeler.trust_),
+        "advice": labeler.advice_ if learned.n_votes else None,
+        "weighted": labeler._weighting is not None and not labeler._weighting.fit.reason,
+    }
+
+
+def expert_shares(weights: pd.Series) -> list[dict[str, Any]]:
+    """Experts of one kind taken together, the largest share first.
+
+    Examples
+    --------
+    >>> expert_shares(pd.Series([0.5, 0.2, 0.3], ["alpha 0.9", "alpha 0.5", "features C 1"]))[0]
+    {'name': "neighbours' votes", 'share': 0.7}
+    """
+    kinds = [_BEGINNINGS.get(str(name).split()[0], str(name)) for name in weights.index]
+    shares = weights.groupby(np.array(kinds)).sum().sort_values(ascending=False, kind="stable")
+    return [{"name": str(name), "share": float(share)} for name, share in shares.items() if share > 0]
+
+
+def trust_range(trust: pd.DataFrame) -> dict[str, float]:
+    """How many votes the experts' word is worth: median and 90 % range over items and what is uncertain."""
+    below = np.cumsum(trust["probability"].to_numpy())
+    places = np.minimum(np.searchsorted(below, _MIDDLE), len(below) - 1)
+    lower, value, upper = trust["votes"].to_numpy()[places].tolist()
+    return {"value": value, "lower": lower, "upper": upper}
+
+
+def news_of(learned: Learned) -> str:
+    """One line for the server's log."""
+    parts = [f"{one['name']} {one['share']:.0%}" for one in expert_shares(learned.labeler.weights_)]
+    return f"learned again from {counted(learned.n_votes, 'vote')}; {', '.join(parts)}"

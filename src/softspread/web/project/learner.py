@@ -1,0 +1,108 @@
+"""What the page learns from its votes: a fit of the library's own estimator, which then follows the log.
+
+votes that stand  ->  SoftLabeler  ->  Learned  ->  soft labels of any rows, moved by every further vote
+"""
+
+import warnings
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import numpy as np
+
+from softspread._common.types import AnyArray, FloatArray, IntArray
+from softspread.errors import SoftspreadWarning
+from softspread.estimators.labeler import SoftLabeler
+from softspread.graph.graph import Graph
+from softspread.intervals.labels import labels_in
+from softspread.intervals.task import Posteriors
+from softspread.posterior.live import LiveBlend, Moved
+from softspread.posterior.posterior import Posterior
+from softspread.spreading.evidence import SoftLabels
+from softspread.votes.reading import NamedVotes, Names
+from softspread.votes.table import VoteTable
+from softspread.web.log.history import History
+
+CONFIDENCE_LEVEL = 0.9  # of the estimators too
+TINY = 60  # items of the project that compiled loops are tried on
+
+
+class Learned:
+    """A fit to the first entries of the log, and the votes that came after them.
+
+    One thread may add votes; others read under the lock that they share with it.
+
+    Parameters
+    ----------
+    labeler : fitted; stays as it is
+    entries : how many entries of the log it has seen
+    """
+
+    def __init__(self, labeler: SoftLabeler, entries: int) -> None:
+        self.labeler, self.entries = labeler, entries
+        self.n_votes = len(labeler._votes)  # at the fit
+        self.n_since = 0  # votes and undos since
+        self.live = LiveBlend(labeler._blend, labeler._diffused)
+
+    # ------------------------------------------------------------------------------------ following the votes
+    def add(self, votes: VoteTable, share: float = 1.0) -> None:
+        """Take in votes as they were cast; with a ``share`` below 1 each gets less work."""
+        if len(votes):
+            weighting = self.labeler._weighting
+            self.n_since += len(votes)
+            self.live.add(votes if weighting is None else weighting.apply(votes), share)
+
+    def follow(self, older: "Learned") -> None:
+        """Take over what an older fit on the same graph has found about single items."""
+        self.live.take_scales(older.live.known_scales())
+
+    # ------------------------------------------------------------------------------------------------ answers
+    @property
+    def at_fit(self) -> Posterior:
+        """The posterior as of the fit, which also says how wide intervals must be."""
+        return self.labeler._live.at_fit
+
+    def posterior(self, turn: AbstractContextManager[object]) -> Posterior:
+        """The posterior of all items by now; the lock is taken a piece at a time."""
+        return self.live.posterior_of(self.live.moved(slice(None), turn)) if self.n_since else self.at_fit
+
+    def labels(self, moved: Moved, ids: AnyArray, level: float) -> SoftLabels:
+        """Soft labels with intervals and verdicts of what was read; ``ids`` are those of its items."""
+        found = Posteriors(self.live.posterior_of(moved), self.at_fit)
+        return labels_in(found, ids, self.labeler.classes_, level)
+
+    def ready(self) -> "Learned":
+        """Find what the first answer would wait for."""
+        first = np.zeros(1, dtype=np.int64)
+        self.labels(self.live.moved(first), first, CONFIDENCE_LEVEL)
+        return self
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learner:
+    """How the project's votes are learned from; the same for the page and for its exports."""
+
+    graph: Graph  # with the items' features, which classifiers of the votes look at
+    history: History
+    names: Names
+    alpha: float | str = "auto"
+    prior: FloatArray | None = None  # (n, n_classes) of a model or zero-shot
+    features: AnyArray | None = None  # (n, f) unreduced
+    n_jobs: int | None = 1
+
+    def fit(self, stop: int | None = None) -> SoftLabeler:
+        """`softspread spread` on the votes that stand after the first ``stop`` entries of the log."""
+        votes = NamedVotes(self.history.standing_votes(stop)[0], self.names)
+        labeler = SoftLabeler(alpha=self.alpha, prior=self.prior, n_jobs=self.n_jobs)
+        with warnings.catch_warnings():  # what it would warn of, the dashboard says
+            warnings.simplefilter("ignore", SoftspreadWarning)
+            return labeler.fit(self.graph, votes, features=self.features)
+
+    def learn(self, stop: int) -> Learned:
+        """A fit that can follow the log from entry ``stop`` on."""
+        return Learned(self.fit(stop), stop).ready()
+
+
+def rows_once(rows: IntArray) -> tuple[IntArray, IntArray]:
+    """The rows in ascending order, each once, and where each of those asked for is among them."""
+    found, back = np.unique(rows, return_inverse=True)
+    return found, back

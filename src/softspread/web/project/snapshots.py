@@ -1,0 +1,71 @@
+"""The last fit in a file of its own, so that a restart need not learn from the whole log again.
+
+Learned  ->  data folder/learned-<entries of the log>.npz  ->  Learned, if it is a fit of this very log
+
+The log is the truth: a file is used only if its votes are those that stood at that entry.
+"""
+
+import logging
+from pathlib import Path
+
+import numpy as np
+
+from softspread.errors import SoftspreadError
+from softspread.estimators.labeler import SoftLabeler
+from softspread.estimators.storage import load, save
+from softspread.votes.table import VoteTable
+from softspread.web.project.learner import Learned, Learner
+
+logger = logging.getLogger(__name__)
+PATTERN = "learned-*.npz"
+
+
+def save_learned(folder: Path, learned: Learned) -> None:
+    """Write the fit, then remove older ones; a fit that cannot be written is no harm."""
+    path = folder / f"learned-{learned.entries}.npz"
+    try:
+        save(learned.labeler, path)
+        for other in folder.glob(PATTERN):
+            if other != path:
+                other.unlink(missing_ok=True)
+    except (SoftspreadError, OSError) as error:
+        logger.warning("the fit is not saved, the next start learns from the log: %s", error)
+
+
+def load_learned(folder: Path, learner: Learner) -> Learned | None:
+    """The fit in the folder, or None where there is none of this log, these items and these settings."""
+    for path in sorted(folder.glob(PATTERN), key=lambda path: path.stat().st_mtime, reverse=True):
+        try:
+            entries, labeler = int(path.stem.removeprefix("learned-")), load(path)
+            if isinstance(labeler, SoftLabeler) and _fits(labeler, entries, learner):
+                return Learned(labeler, entries).ready()
+            logger.warning("%s is of other votes, items or settings; learning from the log", path.name)
+        except (SoftspreadError, ValueError) as error:
+            logger.warning("%s cannot be used (%s); learning from the log", path.name, error)
+    return None
+
+
+def _fits(labeler: SoftLabeler, entries: int, learner: Learner) -> bool:
+    return (
+        entries <= len(learner.history)
+        and labeler.classes_.tolist() == learner.names.classes.tolist()
+        and labeler.alpha == learner.alpha
+        and labeler.graph_.digest() == learner.graph.digest()
+        and _same(labeler.prior, learner.prior)
+        and _same(labeler._features, learner.features)
+        and _same_votes(labeler._votes, learner.history.standing_votes(entries)[0])
+    )
+
+
+def _same(first: object, second: object) -> bool:
+    """Whether both are none or hold the same numbers."""
+    if first is None or second is None:
+        return first is second
+    return np.array_equal(np.asarray(first), np.asarray(second))
+
+
+def _same_votes(first: VoteTable, second: VoteTable) -> bool:
+    return len(first) == len(second) and all(
+        np.array_equal(getattr(first, name), getattr(second, name))
+        for name in ("rows", "columns", "weights", "annotators")
+    )

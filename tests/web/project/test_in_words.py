@@ -1,0 +1,27 @@
+"""What was learned, in words for a lead."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from softspread import SoftLabeler
+from softspread.web.project.in_words import expert_shares, news_of, trust_range
+from softspread.web.project.learner import Learned
+from web.conftest import three_clusters
+
+
+def test_every_expert_of_the_estimator_has_a_name_that_a_lead_understands():
+    """None is called by an alpha or a C."""
+    X, truth = three_clusters()
+    labeler = SoftLabeler(n_neighbors=5, prior=np.full((60, 3), 1 / 3)).fit(X, truth, features=X)
+    shares = expert_shares(labeler.weights_)
+    assert sum(one["share"] for one in shares) == pytest.approx(1.0)
+    assert [one["share"] for one in shares] == sorted((one["share"] for one in shares), reverse=True)
+    assert not any(word in one["name"] for one in shares for word in ("alpha", " C ", "landmark", "kernel"))
+    assert news_of(Learned(labeler, 60)).startswith("learned again from 60 votes; ")
+
+
+def test_trust_is_a_median_and_a_range():
+    """Read off the distribution."""
+    trust = pd.DataFrame({"votes": [1.0, 2.0, 4.0], "probability": [0.2, 0.7, 0.1]})
+    assert trust_range(trust) == {"value": 2.0, "lower": 1.0, "upper": 4.0}
