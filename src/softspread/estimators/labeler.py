@@ -17,7 +17,8 @@ from softspread.diffusion.diffusion import Diffusion
 from softspread.errors import InputError
 from softspread.estimators.auto import choose_settings
 from softspread.estimators.base import Answer
-from softspread.estimators.graph_based import Choosing, GraphEstimator
+from softspread.estimators.graph_based import Choosing
+from softspread.estimators.judged import JudgedEstimator
 from softspread.estimators.methods import ANNOTATOR_MODELS
 from softspread.graph.graph import Graph
 from softspread.intervals.labels import evidence_in
@@ -26,6 +27,8 @@ from softspread.posterior.blend import Blend, fit_blend
 from softspread.posterior.experts import OwnVotes, own_votes
 from softspread.posterior.live import LiveBlend
 from softspread.posterior.posterior import Posterior
+from softspread.quality.estimate import FittedBlend, blend_quality
+from softspread.quality.result import Quality
 from softspread.queries.rule import DEFAULT_LOTTERY
 from softspread.spreading.evidence import Evidence, soft_labels
 from softspread.tuning.candidates import DEFAULT_ALPHA, SearchSpace
@@ -54,7 +57,7 @@ class RefitRule:
 REFIT = RefitRule()
 
 
-class SoftLabeler(GraphEstimator):
+class SoftLabeler(JudgedEstimator):
     """Soft labels with honest uncertainty for all items, from votes on a few: start here.
 
     Experts predict each item without its own votes: spreading over the graph at several alphas, classifiers
@@ -411,6 +414,27 @@ class SoftLabeler(GraphEstimator):
         rung = min(self._blend.rungs, key=lambda rung: abs(rung.alpha - DEFAULT_LOTTERY.alpha))
         mass = self._live.mass(rung).astype(np.float64)
         return Choosing(self._diffused.at(rung.alpha), mass, self._posterior)
+
+    # ---------------------------------------------------------------------------------------------- quality
+    def _fitted_blend(self) -> FittedBlend:
+        """Of all votes so far: what came in since the last fit is learned first."""
+        if len(self._votes) != self._n_fitted:
+            self.refit()
+        return FittedBlend(self._blend, self._posterior)
+
+    def _held_out_quality(
+        self, probabilities: ArrayLike | None, level: float, rng: np.random.Generator
+    ) -> Quality:
+        fitted = self._fitted_blend()
+        weighting, votes = self._weighting, self._votes
+        return blend_quality(
+            fitted,
+            votes if weighting is None else weighting.weigh(votes),
+            cast=None if weighting is None else weighting.trusted(votes),
+            probabilities=probabilities,
+            confidence_level=level,
+            rng=rng,
+        )
 
     # --------------------------------------------------------------------------------------- what was learned
     @property

@@ -18,12 +18,13 @@ from softspread.diffusion.solver import SolveReport
 from softspread.errors import InputError
 from softspread.estimators.auto import choose_settings
 from softspread.estimators.base import Answer
-from softspread.estimators.graph_based import Choosing, GraphEstimator
+from softspread.estimators.graph_based import Choosing
+from softspread.estimators.judged import JudgedEstimator
 from softspread.estimators.methods import ANNOTATOR_MODELS
 from softspread.intervals.task import Posteriors, SpreadFit
 from softspread.posterior.blend import fit_blend
 from softspread.posterior.experts import own_votes
-from softspread.quality.estimate import estimate_quality, held_out_quality
+from softspread.quality.estimate import FittedBlend, held_out_quality
 from softspread.quality.forecast import predict_gain
 from softspread.quality.result import GainForecast, Quality
 from softspread.queries.choose import choosing_state
@@ -34,7 +35,7 @@ from softspread.tuning.candidates import SearchSpace
 from softspread.votes.table import VoteTable
 
 
-class ProbabilisticLabelSpreading(GraphEstimator):
+class ProbabilisticLabelSpreading(JudgedEstimator):
     """Soft labels for all items from votes on a few.
 
     Every vote diffuses over the k-nearest-neighbour graph of the items, scaled so that the voted item
@@ -309,13 +310,7 @@ class ProbabilisticLabelSpreading(GraphEstimator):
 
     def _posteriors(self, answer: Answer) -> Posteriors:
         """Of a blend with one rung, this alpha, and the prior if one was given."""
-        if "blend" not in self._kept:
-            cast, n_classes = self._state_of_cast_votes().votes, len(self.classes_)
-            own = own_votes(self._counted_votes, cast, self.n_items_, n_classes)
-            given = None if self.prior is None else self.prior_
-            blend = fit_blend(self._state.diffusion, own, alphas=[self.alpha_], prior=given)
-            self._kept["blend"] = blend, blend.posterior(self._state.diffusion.workers)
-        blend, fitted = self._kept["blend"]
+        blend, fitted = self._fitted_blend()
         if answer.X is None:
             return Posteriors(fitted, fitted)
         masses = [rung.mass for rung in blend.rungs]
@@ -351,63 +346,32 @@ class ProbabilisticLabelSpreading(GraphEstimator):
         self._chooser = state, len(votes)
         return state
 
-    def quality(
-        self,
-        counts: ArrayLike | None = None,
-        *,
-        confidence_level: float = 0.9,
-        random_state: RandomState = None,
-    ) -> Quality:
-        """How good the soft labels are, without ground truth.
-
-        Parameters
-        ----------
-        counts : (n, n_classes) array-like, optional
-            Whole votes that were *not* used for fitting, best two or more on each of a few items drawn
-            at random; by default the votes of the fit, each held out in turn.
-        confidence_level : float, default 0.9
-            Of the intervals, strictly between 0 and 1.
-        random_state : int, Generator or None, optional
-            Seeds what is drawn at random; by default the estimator's own.
-
-        Returns
-        -------
-        Quality
-            Estimates of RMSE, accuracy and scores, each with an interval.
-
-        See Also
-        --------
-        ProbabilisticLabelSpreading.forecast : What further votes are expected to bring.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> X = np.random.default_rng(0).normal(size=(200, 2))
-        >>> counts = np.zeros((200, 2))
-        >>> counts[np.arange(0, 200, 5), (X[::5, 0] > 0).astype(int)] = 3
-        >>> est = ProbabilisticLabelSpreading(alpha=0.5, random_state=0).fit(X, counts)
-        >>> bool(est.quality().accuracy.value > 0.7)
-        True
-        """
-        self._checked(None)
+    def _fitted_blend(self) -> FittedBlend:
+        """Of a blend with one rung, this alpha, and the prior if one was given."""
         self.refine()
-        rng = validation.generator(self.random_state if random_state is None else random_state)
-        if counts is None:
-            return held_out_quality(
-                self._state_of_cast_votes(),
-                self.prior_,
-                self.prior_strength_,
-                cast=None if self._weighting is None else self._weighting.trusted(self._votes),
-                confidence_level=confidence_level,
-                rng=rng,
-            )
-        table = np.asarray(counts)
-        if table.shape != (self.n_items_, len(self.classes_)):
-            raise InputError(
-                f"counts must have shape ({self.n_items_}, {len(self.classes_)}), items by classes, got "
-                f"{table.shape}."
-            )
-        return estimate_quality(self.predict_proba(), table, confidence_level=confidence_level, rng=rng)
+        if "blend" not in self._kept:
+            cast, n_classes = self._state_of_cast_votes().votes, len(self.classes_)
+            own = own_votes(self._counted_votes, cast, self.n_items_, n_classes)
+            given = None if self.prior is None else self.prior_
+            blend = fit_blend(self._state.diffusion, own, alphas=[self.alpha_], prior=given)
+            self._kept["blend"] = FittedBlend(blend, blend.posterior(self._state.diffusion.workers))
+        fitted: FittedBlend = self._kept["blend"]
+        return fitted
+
+    def _held_out_quality(
+        self, probabilities: ArrayLike | None, level: float, rng: np.random.Generator
+    ) -> Quality:
+        self.refine()
+        return held_out_quality(
+            self._state_of_cast_votes(),
+            self.prior_,
+            self.prior_strength_,
+            fitted=self._fitted_blend(),
+            cast=None if self._weighting is None else self._weighting.trusted(self._votes),
+            probabilities=probabilities,
+            confidence_level=level,
+            rng=rng,
+        )
 
     def forecast(
         self, more: int, *, confidence_level: float = 0.9, random_state: RandomState = None

@@ -28,7 +28,12 @@ class HeldOut:
     shares: FloatArray  # (t,)  how much each trial counts; sum 1
 
 
-def hold_out(ballots: Ballots, n_items: int, rng: np.random.Generator | None = None) -> HeldOut:
+def hold_out(
+    ballots: Ballots,
+    n_items: int,
+    rng: np.random.Generator | None = None,
+    importance: FloatArray | None = None,
+) -> HeldOut:
     """Choose trials whose weighted mean holds for all items.
 
     Items with j votes of their own are judged by votes held out on items with j + 1 votes. Where fewer than
@@ -39,6 +44,8 @@ def hold_out(ballots: Ballots, n_items: int, rng: np.random.Generator | None = N
     ----------
     n_items : all items, voted or not
     rng : draws the votes to leave out where several are left out at once
+    importance : (n_votes,) how much each vote speaks for all items, among those that judge the same items;
+        None = all the same, right where items were drawn uniformly
 
     Examples
     --------
@@ -49,14 +56,16 @@ def hold_out(ballots: Ballots, n_items: int, rng: np.random.Generator | None = N
     """
     rng = np.random.default_rng(0) if rng is None else rng
     n_own = ballots.votes_per_item
+    each = np.asarray(ballots.content.sum(axis=1)).ravel() * (1.0 if importance is None else importance)
     position, content, shares = [np.empty(0, np.int64)], [csr_array((0, ballots.n_classes))], [np.empty(0)]
     for level, (merged, share) in sorted(_judges_of_levels(n_own, n_items).items()):
         if _one_by_one(n_own, level) >= ENOUGH_VOTES:
             votes = np.flatnonzero(np.isin(n_own[ballots.item_of_vote], np.append(merged, level) + 1))
-            items, taken = ballots.item_of_vote[votes], csr_array(ballots.content[votes])
+            items, gather = ballots.item_of_vote[votes], _rows_of(votes, np.arange(len(votes)), ballots)
         else:
-            items, taken = _leave_several(ballots, level, rng)
-        weight = np.asarray(taken.sum(axis=1)).ravel()
+            items, gather = _leave_several(ballots, level, rng)
+        taken = csr_array(gather @ ballots.content)
+        weight = gather @ each
         position.append(items)
         content.append(taken)
         shares.append(share * weight / weight.sum())
@@ -88,7 +97,10 @@ def _enough(n_own: IntArray, level: int) -> bool:
 
 
 def _leave_several(ballots: Ballots, keep: int, rng: np.random.Generator) -> tuple[IntArray, csr_array]:
-    """On each item with more than ``keep`` votes all but ``keep`` random ones are left out and judge."""
+    """On each item with more than ``keep`` votes all but ``keep`` random ones are left out and judge.
+
+    Returns the items, and (items, n_votes) which votes are left out.
+    """
     items = np.flatnonzero(ballots.votes_per_item > keep)
     if keep > 0 and len(items) > BORROWED_ITEMS:
         items = np.sort(rng.choice(items, BORROWED_ITEMS, replace=False))
@@ -97,5 +109,10 @@ def _leave_several(ballots: Ballots, keep: int, rng: np.random.Generator) -> tup
     at = ballots.item_of_vote[votes]
     left = votes[np.arange(len(votes)) - np.searchsorted(at, at) >= keep]  # places 0, 1, 2, ... on each item
     items, trial = np.unique(ballots.item_of_vote[left], return_inverse=True)
-    gather = csr_array((np.ones(len(left)), (trial, left)), shape=(len(items), ballots.n_votes))
-    return items, csr_array(gather @ ballots.content)
+    return items, _rows_of(left, trial, ballots)
+
+
+def _rows_of(votes: IntArray, trial: IntArray, ballots: Ballots) -> csr_array:
+    """(trials, n_votes) 1 where a vote belongs to a trial."""
+    n_trials = int(trial.max(initial=-1)) + 1
+    return csr_array((np.ones(len(votes)), (trial, votes)), shape=(n_trials, ballots.n_votes))

@@ -101,6 +101,7 @@ class Blend:
     trust: Trust
     own: OwnVotes  # of the fit
     q: Float32Array  # (n, n_classes)  blend before sharpening
+    q_held: Float32Array  # (v, n_classes)  the same for the voted items, without their own votes
     log_size: Float32Array  # (n,)
     rule: BlendRule
 
@@ -292,4 +293,4 @@ def fit_blend(
         for expert, weight in zip(experts[moving:], weights[moving:], strict=True)
     ]
     names = [expert.name for expert in experts]
-    return Blend(names, weights, rungs, models, fixed, sharpness, learned, own, q, log_size, rule)
+    return Blend(names, weights, rungs, models, fixed, sharpness, learned, own, q, q_held, log_size, rule)

@@ -85,6 +85,31 @@ class Posterior:
         m = variant[1](rows)
         return self._mixtures(self.trust.laws[law], m, self.group[rows], self.own_place[rows], self.own)
 
+    def draw_worlds(self, number: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+        """Draws of law and variant, each evenly from its posterior, paired at random."""
+        chances = np.cumsum([chance for chance, _ in self.variants])
+        spaced = (np.arange(number) + 0.5) / number * chances[-1]
+        picked = rng.permutation(np.searchsorted(chances, spaced).clip(0, len(chances) - 1))
+        return list(zip(self.trust.draws(number).tolist(), picked.tolist(), strict=True))
+
+    def part(self, rows: IntArray) -> "Posterior":
+        """The posterior of some items alone, numbered as in ``rows``."""
+
+        def of_rows(variant: Variant) -> Variant:
+            return variant[0], lambda some: variant[1](rows[some])
+
+        place = self.own_place[rows]
+        voted = np.flatnonzero(place >= 0)
+        return Posterior(
+            self.m[rows],
+            self.group[rows],
+            self.trust,
+            voted,
+            self.own[place[voted]],
+            [of_rows(variant) for variant in self.variants],
+            self.workers,
+        )
+
     # --------------------------------------------------------------------------------------------- moments
     def mean(self) -> FloatArray:
         """(n, n_classes) soft labels; rows sum to 1."""
@@ -143,6 +168,17 @@ class Posterior:
                 len(rows), -1
             )
         return found / n_draws
+
+
+def first_moments(mixtures: Mixtures) -> FloatArray:
+    """(r, n_classes) E p = sum_k w_k (nu m + y) / (nu + t)."""
+    place, rows = mixtures.own_place, np.flatnonzero(mixtures.own_place >= 0)
+    total = np.zeros(len(place))
+    total[rows] = mixtures.own[place[rows]].sum(axis=1)
+    ratio = mixtures.weights[mixtures.place] / (mixtures.nus + total[:, None])
+    found = (ratio @ mixtures.nus)[:, None] * mixtures.means
+    found[rows] += ratio[rows].sum(axis=1)[:, None] * mixtures.own[place[rows]]
+    return np.asarray(found, dtype=np.float64)
 
 
 def second_moments(mixtures: Mixtures) -> FloatArray:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softspread._common.types import FloatArray, IntArray
+from softspread._common.types import FloatArray
 from softspread._kernels.beta_mixture import Mixtures
 from softspread.posterior.beta import interval_ends, probability_below
 from softspread.posterior.posterior import Posterior
@@ -47,7 +47,10 @@ def find_tail(posterior: Posterior, level: float, rule: TailRule = RULE) -> floa
     rng = np.random.default_rng(0)
     n_rows = max(1, min(posterior.n_items, rule.entries // posterior.n_classes))
     rows = np.sort(rng.permutation(posterior.n_items)[:n_rows])
-    worlds = [World(mixtures, posterior, rule.big) for mixtures in _worlds(posterior, rows, rng, rule.worlds)]
+    worlds = [
+        World(posterior.under(law, posterior.variants[variant], rows), posterior, rule.big)
+        for law, variant in posterior.draw_worlds(rule.worlds, rng)
+    ]
     first, last = 0, len(rule.shares) - 1
     while first < last:
         middle = (first + last) // 2
@@ -89,15 +92,3 @@ class World:
         big = np.maximum(top, self._below_big) - np.maximum(bottom, self._below_big)
         all_big = (1 - self._below_big).sum()
         return float(covered.mean()), float(big.sum() / max(all_big, np.finfo(np.float64).tiny))
-
-
-def _worlds(posterior: Posterior, rows: IntArray, rng: np.random.Generator, number: int) -> list[Mixtures]:
-    """Draws of law and sharpness, paired at random."""
-    laws = posterior.trust.draws(number)
-    chances = np.cumsum([chance for chance, _ in posterior.variants])
-    spaced = (np.arange(number) + 0.5) / number * chances[-1]
-    picked = rng.permutation(np.searchsorted(chances, spaced).clip(0, len(chances) - 1))
-    return [
-        posterior.under(int(law), posterior.variants[int(variant)], rows)
-        for law, variant in zip(laws, picked, strict=True)
-    ]

@@ -1,8 +1,11 @@
 """How good are the soft labels, and are more votes worthwhile? Both from votes alone, without ground truth.
 
 result.py    numbers with intervals
+worlds.py    truths that the posterior allows, and what each says about the dataset and about held-out votes
+doubt.py     worlds weighed by how well they predict held-out votes
+chosen.py    votes on items that a query chose
 entropy.py   noise and entropy of unknown soft labels from a few votes on each
 accuracy.py  a model of soft labels that says how often the right class leads
-estimate.py  :func:`estimate_quality` and :func:`held_out_quality`
+estimate.py  :func:`estimate_quality`, :func:`held_out_quality` and :func:`blend_quality`: one engine
 forecast.py  :func:`predict_gain`, and its plot
 """

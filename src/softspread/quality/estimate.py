@@ -4,44 +4,43 @@
 
 theory: [quality]. f = k / r are the shares of r votes on an item, t is its true soft label. Comparing p with
 f counts the noise of few votes as error; pairs of votes on the same item measure that noise, and it is taken
-off.
+off. Where there is a posterior, it speaks too: its worlds are weighed by how well they predict the held-out
+votes, see :mod:`~softspread.quality.doubt`.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from softspread._common import validation
 from softspread._common.types import FloatArray
 from softspread.errors import InputError
 from softspread.heldout.masses import mass_of_state
-from softspread.heldout.scores import brier as brier_score
 from softspread.heldout.split import hold_out
-from softspread.intervals.wilson import wilson
-from softspread.metrics import KL_FLOOR, ROW_SUM
-from softspread.quality.accuracy import estimate_accuracy
-from softspread.quality.entropy import entropy_from_moments, entropy_range, vote_moments
-from softspread.quality.result import (
-    N_BOOTSTRAP,
-    Estimate,
-    Quality,
-    Trials,
-    bootstrap,
-    interval_of,
-)
+from softspread.metrics import ROW_SUM
+from softspread.posterior.blend import Blend
+from softspread.posterior.posterior import Posterior
+from softspread.quality.chosen import Importance
+from softspread.quality.judge import Evidence, judge
+from softspread.quality.result import N_BOOTSTRAP, Quality, Trials
+from softspread.quality.worlds import apart_beliefs, held_out_beliefs
 from softspread.spreading.evidence import soft_labels
 from softspread.spreading.state import SpreadState
 from softspread.votes.ballots import Ballots
-from softspread.votes.repeats import repeat_advice
 from softspread.votes.table import VoteTable
 
-UNKNOWN_NOISE = 0.5  # without repeats anything from none to all of the Brier score may be noise: take half
+
+class FittedBlend(NamedTuple):
+    """A blend and the posterior of all items that it gives."""
+
+    blend: Blend
+    posterior: Posterior
 
 
 def estimate_quality(
     p: Any,
     counts: Any,
     *,
+    posterior: Posterior | None = None,
     confidence_level: float = 0.9,
     rng: np.random.Generator | None = None,
     n_bootstrap: int = N_BOOTSTRAP,
@@ -52,7 +51,8 @@ def estimate_quality(
     ----------
     p : (items, n_classes) soft labels of a random sample of items, made without the votes in ``counts``
     counts : (items, n_classes) whole votes on these items, two or more on most; single ones help ``brier``
-    confidence_level : of the intervals, which come from a bootstrap over items
+    posterior : of the same items, made without these votes; None = the votes speak alone
+    confidence_level : of the intervals
 
     Examples
     --------
@@ -65,14 +65,12 @@ def estimate_quality(
     True
     """
     table, votes = _checked_pair(p, counts)
-    level = validation.between_0_and_1("confidence_level", confidence_level)
-    n_items, size = len(votes), votes.sum(axis=1)
-    table, votes, size = table[size > 0], votes[size > 0], size[size > 0]
-    if not len(size):
+    voted = np.flatnonzero(votes.sum(axis=1) > 0)
+    if not len(voted):
         raise InputError("counts holds no votes; quality needs items with two or more votes each.")
-    n_bootstrap = validation.count("n_bootstrap", n_bootstrap, smallest=20)
-    trials = Trials(table, votes, np.ones(len(size)), np.arange(len(size)), votes)
-    return _estimate(trials, n_items, "set apart", level, rng, n_bootstrap)
+    trials = Trials(table[voted], votes[voted], np.ones(len(voted)), np.arange(len(voted)), votes[voted])
+    beliefs = None if posterior is None else apart_beliefs(posterior, table, voted)
+    return judge(Evidence(trials, len(votes), "set apart", beliefs), confidence_level, rng, n_bootstrap)
 
 
 def held_out_quality(
@@ -80,36 +78,89 @@ def held_out_quality(
     prior: FloatArray,
     prior_strength: float,
     *,
+    fitted: FittedBlend | None = None,
     cast: VoteTable | None = None,
+    probabilities: Any = None,
     confidence_level: float = 0.9,
     rng: np.random.Generator | None = None,
     n_bootstrap: int = N_BOOTSTRAP,
 ) -> Quality:
-    """Quality of the soft labels of all items, from the votes behind them, each held out in turn.
+    """Quality of the soft labels of spreading, from the votes behind them, each held out in turn.
 
-    A vote held out on an item with j + 1 votes judges for the items with j votes. Right for votes on items
-    drawn at random; votes on items chosen for their ambiguity overstate the error.
+    A vote held out on an item with j + 1 votes judges for the items with j votes.
 
     Parameters
     ----------
     state : the fitted state, refined
     prior : (n, n_classes)
+    fitted : a blend of the same votes with this spreading alone; None = the votes speak alone
     cast : the votes before annotators were weighted, of those who can be trusted: they show the noise of
         votes, which weights hide; None where all votes count as they were cast
+    probabilities : with which the item of each vote was drawn, see :func:`blend_quality`
     """
-    level = validation.between_0_and_1("confidence_level", confidence_level)
-    n_bootstrap = validation.count("n_bootstrap", n_bootstrap, smallest=20)
-    rng = np.random.default_rng() if rng is None else rng
     n, n_classes = state.diffusion.n_items, state.n_classes
-    if not len(state.votes):
-        raise InputError("there are no votes to hold out; quality needs votes.")
-    ballots = Ballots.of(state.votes, n_classes)
-    trials, voted = hold_out(ballots, n, rng), ballots.voted
-    judged, at = trials.content.toarray(), trials.position
+    ballots, importance = _read(state.votes, n_classes, n, probabilities)
+    rng = np.random.default_rng() if rng is None else rng
+    held, voted = (
+        hold_out(ballots, n, rng, None if importance is None else importance.of_votes),
+        ballots.voted,
+    )
+    judged, at = held.content.toarray(), held.position
     left = mass_of_state(state, voted).without(judged, at)
     p = soft_labels(left, prior[voted][at], prior_strength)
     whole = _whole_votes(ballots if cast is None else Ballots.of(cast, n_classes), n)[voted]
-    return _estimate(Trials(p, judged, trials.shares, at, whole), n, "held out", level, rng, n_bootstrap)
+    beliefs = None
+    if fitted is not None and n_classes > 1:
+        shown = soft_labels(state.mass(), prior, prior_strength)
+        beliefs = held_out_beliefs(*fitted, shown, ballots, held)
+    trials = Trials(p, judged, held.shares, at, whole)
+    return judge(Evidence(trials, n, "held out", beliefs, importance), confidence_level, rng, n_bootstrap)
+
+
+def blend_quality(
+    fitted: FittedBlend,
+    votes: VoteTable,
+    *,
+    cast: VoteTable | None = None,
+    probabilities: Any = None,
+    confidence_level: float = 0.9,
+    rng: np.random.Generator | None = None,
+    n_bootstrap: int = N_BOOTSTRAP,
+) -> Quality:
+    """Quality of the soft labels of a blend, from the votes that it was fitted to, each held out in turn.
+
+    Parameters
+    ----------
+    fitted : the blend, and the posterior of all items
+    votes : the votes of the fit with their annotators' weights, for the classes they name
+    cast : the votes before annotators were weighted, of those who can be trusted; None where all votes count
+        as they were cast
+    probabilities : (m,) with which the item of each vote was drawn at its step, as ``query(...,
+        return_probabilities=True)`` gives them; None = all items were equally probable
+    """
+    posterior = fitted.posterior
+    n, n_classes = posterior.n_items, posterior.n_classes
+    ballots, importance = _read(votes, n_classes, n, probabilities)
+    rng = np.random.default_rng() if rng is None else rng
+    held = hold_out(ballots, n, rng, None if importance is None else importance.of_votes)
+    beliefs = held_out_beliefs(*fitted, posterior.mean(), ballots, held)
+    whole = _whole_votes(ballots if cast is None else Ballots.of(cast, n_classes), n)[ballots.voted]
+    trials = Trials(beliefs.trials.mean(), held.content.toarray(), held.shares, held.position, whole)
+    return judge(Evidence(trials, n, "held out", beliefs, importance), confidence_level, rng, n_bootstrap)
+
+
+def _read(
+    votes: VoteTable, n_classes: int, n_items: int, probabilities: Any
+) -> tuple[Ballots, Importance | None]:
+    if not len(votes):
+        raise InputError("there are no votes to hold out; quality needs votes.")
+    ballots = Ballots.of(votes, n_classes)
+    if not ballots.n_votes:
+        raise InputError("all votes were taken back; quality needs votes that stand.")
+    if probabilities is None:
+        return ballots, None
+    importance = Importance.read(probabilities, votes, ballots, n_items)
+    return ballots, None if importance.is_uniform else importance
 
 
 def _whole_votes(ballots: Ballots, n_items: int) -> FloatArray:
@@ -141,87 +192,3 @@ def _checked_pair(p: Any, counts: Any) -> tuple[FloatArray, FloatArray]:
             "counts must be whole numbers of votes, 0 or more; soft votes cannot show the noise of votes."
         )
     return table, votes
-
-
-def _estimate(
-    trials: Trials, n_items: int, source: str, level: float, rng: np.random.Generator | None, n_bootstrap: int
-) -> Quality:
-    """Quality of ``n_items`` items from the trials on some of them."""
-    rng = np.random.default_rng() if rng is None else rng
-    n_judged, n_classes = trials.votes.shape
-    times = bootstrap(n_judged, n_bootstrap, rng)
-    f = trials.judged / trials.judged.sum(axis=1, keepdims=True)
-    top = trials.p.argmax(axis=1)
-    brier = _mean(trials, brier_score(trials.p, f), times)
-    agreement = interval_of(_mean(trials, f[np.arange(len(top)), top], times), level)
-    # a bootstrap of items that all agree knows no doubt
-    agreed = n_judged * agreement.value
-    lower, upper = (float(ends[0, 0]) for ends in wilson(np.array([[agreed, n_judged - agreed]]), level))
-    agreement = Estimate(agreement.value, min(agreement.lower, lower), max(agreement.upper, upper))
-    repeated = trials.votes.sum(axis=1) >= 2
-    n_repeated = int(repeated.sum())
-    cross = _mean(trials, -(f * np.log(np.maximum(trials.p, KL_FLOOR))).sum(axis=1), times)
-    notes: tuple[str, ...] = ()
-    advice = repeat_advice(n_repeated, n_items)
-    if advice is None:
-        moments = vote_moments(trials.votes, times)
-        noise = interval_of(moments[0], level)
-        rmse = interval_of(np.sqrt(np.maximum(brier - moments[0], 0.0) / n_classes), level)
-        kl = _kl(cross, moments, n_classes, level)
-        accuracy = interval_of(estimate_accuracy(trials, repeated, times, rng), level)
-    else:
-        rmse, kl, accuracy, noise = _all_possible(brier, cross, agreement, n_classes, level)
-        possible = (
-            "The intervals of RMSE, KL and accuracy hold all that is possible, their values are a guess. "
-            f"RMSE is at most about {rmse.upper:.3f}."
-        )
-        notes = advice, possible
-    return Quality(
-        rmse,
-        kl,
-        accuracy,
-        agreement,
-        interval_of(brier, level),
-        noise,
-        source,
-        n_judged,
-        int(trials.votes.sum()),
-        n_repeated,
-        level,
-        notes,
-    )
-
-
-def _kl(cross: FloatArray, moments: FloatArray, n_classes: int, level: float) -> Estimate:
-    """Cross entropy less entropy; the interval holds every entropy that the moments allow."""
-    least, most = entropy_range(moments[:, 0], n_classes)
-    entropy = entropy_from_moments(moments)
-    moved = float(np.clip(entropy[0], least, most))
-    plain = interval_of(np.maximum(cross - entropy + (entropy[0] - moved), 0.0), level)
-    lower, upper = plain.lower - (most - moved), plain.upper + (moved - least)
-    return Estimate(plain.value, max(0.0, lower), upper)
-
-
-def _all_possible(
-    brier: FloatArray, cross: FloatArray, agreed: Estimate, n_classes: int, level: float
-) -> tuple[Estimate, Estimate, Estimate, Estimate]:
-    """RMSE, KL, accuracy and noise where noise and error cannot be separated; intervals hold both extremes.
-
-    A predicted class that does not lead has a share of at most 1/2: agreement <= (1 + accuracy) / 2.
-    """
-    score, information = interval_of(brier, level), interval_of(cross, level)
-    squared = (1 - UNKNOWN_NOISE) * score.value / n_classes
-    return (
-        Estimate(float(np.sqrt(squared)), 0.0, float(np.sqrt(score.upper / n_classes))),
-        Estimate((1 - UNKNOWN_NOISE) * information.value, 0.0, information.upper),
-        Estimate(agreed.value, max(0.0, 2 * agreed.lower - 1), 1.0),
-        Estimate(UNKNOWN_NOISE * score.value, 0.0, score.upper),
-    )
-
-
-def _mean(trials: Trials, values: FloatArray, times: FloatArray) -> FloatArray:
-    """Weighted mean over trials for each row of ``times``."""
-    n_items = len(trials.votes)
-    total = np.bincount(trials.item, trials.weights * values, n_items)
-    weight = np.bincount(trials.item, trials.weights, n_items)
-    return np.asarray((times @ total) / np.maximum(times @ weight, np.finfo(np.float64).tiny))

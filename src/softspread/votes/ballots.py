@@ -45,6 +45,7 @@ class Ballots:
     annotator: IntArray  # (e,)  place in ``names``, -1 = no name
     vote: IntArray  # (e,)  number of the vote that the entry belongs to
     entry_of_row: IntArray  # (m,)  an entry of the same item, class and annotator; -1 = none stands
+    row_of_entry: IntArray  # (e,)  the row that the entry stands for
 
     @classmethod
     def of(cls, votes: VoteTable, n_classes: int, groups: IntArray | None = None) -> "Ballots":
@@ -72,7 +73,7 @@ class Ballots:
         names, annotator = _in_order(found, codes[rows])
         vote = _votes(item, annotator, left[rows], None if groups is None else np.asarray(groups)[rows])
         column = votes.columns[rows]
-        return cls(n_classes, voted, names, item, column, left[rows], annotator, vote, entry_of_row)
+        return cls(n_classes, voted, names, item, column, left[rows], annotator, vote, entry_of_row, rows)
 
     def weighted(self, factors: FloatArray) -> "Ballots":
         """The votes as annotators count, one factor each, (a,); 1 without a name.
@@ -99,6 +100,11 @@ class Ballots:
         items = np.empty(self.n_votes, dtype=np.int64)
         items[self.vote] = self.item
         return items
+
+    def of_votes(self, values: FloatArray) -> FloatArray:
+        """(n_votes,) mean over each vote's entries of a value per row of the table, (m,)."""
+        mine = values[self.row_of_entry]
+        return sums(self.vote, mine, self.n_votes) / np.bincount(self.vote, minlength=self.n_votes)
 
     @cached_property
     def content(self) -> csr_array:

@@ -1,0 +1,141 @@
+"""Worlds of the posterior, weighed by how well they predict votes that were held out.
+
+    B = e^a D_w + e^b N_w + noise of few votes,    error of the items = e^a |p - t|^2_w    theory: [quality]
+
+A model can be wrong in every world it allows. So each world may be off by factors e^a (error), e^b (noise)
+and more, of heavy tails; pairs of world and factors are weighed by how well they predict the held-out scores
+and, where items are a random sample, how often two votes on an item differ. Where votes say much, they
+decide; where they say little, the posterior does, and the factors keep its intervals wide.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from softspread._common.types import FloatArray
+from softspread.quality.result import Estimate
+from softspread.quality.worlds import Worlds
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtRule:
+    """How far a world may be off; design runs: docs/measurements-quality.md."""
+
+    # Scales of the logarithms of the factors. On the design sets the mean squared error of the worlds was off
+    # by a factor of e^0.35 in a typical run, their noise by less: it is measured more directly.
+    squared: float = 0.35
+    noise: float = 0.15
+    # KL and entropy follow squared error and noise up to these. Where nobody knows whether small
+    # probabilities are 0 or merely small, worlds take them for 0, which makes KL too large: it may be smaller
+    # by more.
+    kl: float = 0.35
+    kl_below: float = 2.0
+    entropy: float = 0.2
+    differ: float = 0.25  # votes for another class than the one shown
+    wrong: float = 0.25  # wrong classes, given these
+    wrong_add: float = 0.005  # and in absolute terms: none of a thousand is not none
+    tails: float = 4.0  # degrees of freedom of Student's t: some models are very wrong
+    least_error: float = 0.02  # of a held-out score, which no bootstrap may claim to know better
+    per_world: int = 50  # draws of the factors
+
+
+RULE = DoubtRule()
+
+
+class Seen(NamedTuple):
+    """A number seen in the votes, with its standard error."""
+
+    value: float
+    error: float
+
+    def misfit(self, expected: FloatArray, least: float) -> FloatArray:
+        """Log likelihood of an expectation; the error is at least this share of the value."""
+        return np.asarray(-0.5 * ((self.value - expected) / np.hypot(self.error, least * self.value)) ** 2)
+
+
+class SeenRange(NamedTuple):
+    """A number of which the votes show a range, with the standard error of its ends."""
+
+    lower: float
+    upper: float
+    error: float
+
+    def misfit(self, expected: FloatArray) -> FloatArray:
+        """Log likelihood of an expectation: flat within the range."""
+        outside = np.maximum(np.maximum(self.lower - expected, expected - self.upper), 0.0)
+        return np.asarray(-0.5 * (outside / self.error) ** 2)
+
+
+class Checks(NamedTuple):
+    """What the held-out votes say; worlds have to agree with it."""
+
+    brier: Seen
+    cross: Seen
+    differ: Seen  # share of votes for another class than the one shown
+    noise: Seen | None  # None where the items with several votes are no random sample
+    entropy: SeenRange | None
+
+
+class Measures(NamedTuple):
+    """Estimates that need to separate error from noise."""
+
+    rmse: Estimate
+    kl: Estimate
+    accuracy: Estimate
+    noise: Estimate
+
+
+def weigh_worlds(
+    worlds: Worlds,
+    checks: Checks,
+    n_classes: int,
+    level: float,
+    rng: np.random.Generator,
+    rule: DoubtRule = RULE,
+) -> Measures:
+    """Intervals of all measures from worlds, factors of doubt and what the votes say."""
+    n_draws = len(worlds.squared) * rule.per_world
+    worlds = worlds.at(np.repeat(np.arange(len(worlds.squared)), rule.per_world))
+
+    def doubt(scale: float) -> FloatArray:
+        return scale * rng.standard_t(rule.tails, n_draws)
+
+    least = rule.least_error
+    squared, noise = doubt(rule.squared), doubt(rule.noise)
+    error = np.maximum(worlds.trial_brier - worlds.trial_noise, 0.0)
+    fit = checks.brier.misfit(np.exp(squared) * error + np.exp(noise) * worlds.trial_noise, least)
+    if checks.noise is not None:
+        fit = fit + checks.noise.misfit(np.exp(noise) * worlds.repeat_noise, least)
+    below = doubt(rule.kl)
+    kl, entropy = squared + np.where(below < 0, rule.kl_below, 1.0) * below, noise + doubt(rule.entropy)
+    error = np.maximum(worlds.trial_cross - worlds.trial_entropy, 0.0)
+    fit_kl = fit + checks.cross.misfit(np.exp(kl) * error + np.exp(entropy) * worlds.trial_entropy, least)
+    if checks.entropy is not None:
+        fit_kl = fit_kl + checks.entropy.misfit(np.exp(entropy) * worlds.repeat_entropy)
+    differ = doubt(rule.differ)
+    fit_class = checks.differ.misfit(np.exp(differ) * worlds.trial_differ, least)
+    wrong = np.exp(differ + doubt(rule.wrong)) * worlds.wrong
+    wrong = wrong + rule.wrong_add * rng.standard_normal(n_draws)
+    return Measures(
+        quantiles_of(np.sqrt(np.exp(squared) * worlds.squared / n_classes), fit, level),
+        quantiles_of(np.exp(kl) * worlds.kl, fit_kl, level),
+        quantiles_of(1 - np.clip(wrong, 0.0, 1.0), fit_class, level),
+        quantiles_of(np.minimum(np.exp(noise) * worlds.noise, 1 - 1 / n_classes), fit, level),
+    )
+
+
+def quantiles_of(values: FloatArray, log_weights: FloatArray, level: float) -> Estimate:
+    """Weighted median and ends of the interval.
+
+    Examples
+    --------
+    >>> quantiles_of(np.arange(101.0), np.zeros(101), 0.9)
+    Estimate(value=50.0, lower=5.0, upper=95.0)
+    """
+    order = np.argsort(values, kind="stable")
+    total = np.cumsum(np.exp(log_weights - log_weights.max())[order])
+    shares = np.array([0.5, (1 - level) / 2, (1 + level) / 2])
+    places = np.searchsorted(total, shares * total[-1]).clip(max=len(values) - 1)
+    value, lower, upper = values[order][places].tolist()
+    return Estimate(value, lower, upper)
