@@ -22,18 +22,20 @@ from softspread.quality.worlds import Worlds
 class DoubtRule:
     """How far a world may be off; design runs: docs/measurements-quality.md."""
 
-    # Scales of the logarithms of the factors. On the design sets the mean squared error of the worlds was off
-    # by a factor of e^0.35 in a typical run, their noise by less: it is measured more directly.
-    squared: float = 0.35
+    # Scales of the logarithms of the factors: on the design sets the mean squared error of the worlds was off
+    # by about e^0.3 where it was too small, by more where it was too large (truths that are smoother than the
+    # posterior dares to believe); their noise by less: it is measured more directly.
+    squared: float = 0.3
+    squared_below: float = 1.75
     noise: float = 0.15
     # KL and entropy follow squared error and noise up to these. Where nobody knows whether small
     # probabilities are 0 or merely small, worlds take them for 0, which makes KL too large: it may be smaller
     # by more.
-    kl: float = 0.35
+    kl: float = 0.3
     kl_below: float = 2.0
     entropy: float = 0.2
     differ: float = 0.25  # votes for another class than the one shown
-    wrong: float = 0.25  # wrong classes, given these
+    wrong: float = 0.3  # wrong classes, given these
     wrong_add: float = 0.005  # and in absolute terms: none of a thousand is not none
     tails: float = 4.0  # degrees of freedom of Student's t: some models are very wrong
     least_error: float = 0.02  # of a held-out score, which no bootstrap may claim to know better
@@ -98,17 +100,17 @@ def weigh_worlds(
     n_draws = len(worlds.squared) * rule.per_world
     worlds = worlds.at(np.repeat(np.arange(len(worlds.squared)), rule.per_world))
 
-    def doubt(scale: float) -> FloatArray:
-        return scale * rng.standard_t(rule.tails, n_draws)
+    def doubt(scale: float, below: float = 1.0) -> FloatArray:
+        drawn = scale * rng.standard_t(rule.tails, n_draws)
+        return np.where(drawn < 0, below, 1.0) * drawn
 
     least = rule.least_error
-    squared, noise = doubt(rule.squared), doubt(rule.noise)
+    squared, noise = doubt(rule.squared, rule.squared_below), doubt(rule.noise)
     error = np.maximum(worlds.trial_brier - worlds.trial_noise, 0.0)
     fit = checks.brier.misfit(np.exp(squared) * error + np.exp(noise) * worlds.trial_noise, least)
     if checks.noise is not None:
         fit = fit + checks.noise.misfit(np.exp(noise) * worlds.repeat_noise, least)
-    below = doubt(rule.kl)
-    kl, entropy = squared + np.where(below < 0, rule.kl_below, 1.0) * below, noise + doubt(rule.entropy)
+    kl, entropy = squared + doubt(rule.kl, rule.kl_below), noise + doubt(rule.entropy)
     error = np.maximum(worlds.trial_cross - worlds.trial_entropy, 0.0)
     fit_kl = fit + checks.cross.misfit(np.exp(kl) * error + np.exp(entropy) * worlds.trial_entropy, least)
     if checks.entropy is not None:

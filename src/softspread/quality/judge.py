@@ -165,8 +165,9 @@ def _taken(trials: Trials, mine: IntArray) -> Trials:
 def _checks(trials: Trials, times: FloatArray, uniform: bool, rule: JudgeRule) -> Checks:
     """What the held-out votes say; pairs of votes speak for all items only where these are uniform."""
     scores, n_trials = _Scores.of(trials, times), len(trials.p)
-    seen = (_seen(drawn, n_trials, rule) for drawn in (scores.brier, scores.cross, 1 - scores.agreement))
-    checks = Checks(*seen, None, None)
+    of_trials = scores.brier, scores.cross, 1 - scores.agreement
+    brier, cross, differ = (_seen(drawn, n_trials, rule) for drawn in of_trials)
+    checks = Checks(brier, cross, differ, None, None)
     if not uniform:
         return checks
     moments, n_repeated = vote_moments(trials.votes, times), int((trials.votes.sum(axis=1) >= 2).sum())
