@@ -17,6 +17,8 @@ DEFAULT_DATA = Path(__file__).resolve().parents[2] / ".." / "shared" / "data"
 COMMANDS = {
     "peers": "every peer at every setting",
     "labeler": "SoftLabeler: soft labels and intervals",
+    "prior": "SoftLabeler with a classifier as prior",
+    "named": "SoftLabeler on votes of 20 people with names: all honest, or 4 of them voting at random",
     "intervals": "intervals of spreading alone, for comparison",
     "repeats": "one vote on each item and a few second votes: do intervals collapse?",
     "quality": "SoftLabeler's quality, with uniform votes and where queries chose the items",

@@ -34,6 +34,7 @@ class Dataset:
     X: FloatArray  # (n, d)  what the graph is made of
     features: FloatArray | None  # (n, 128)  unreduced features in their own scale, for classifiers
     truth: FloatArray  # (n, n_classes)
+    prior: FloatArray | None = None  # (n, n_classes)  what a model says that has never seen a vote
 
 
 Parts = tuple[FloatArray, FloatArray | None, FloatArray]  # X, features, truth
@@ -65,7 +66,7 @@ def _array(path: Path, rows: IntArray) -> FloatArray:
     return np.asarray(np.load(path, mmap_mode="r")[rows], dtype=np.float64)
 
 
-def cifar10h(data: Path, size: int) -> Parts:
+def cifar10h(data: Path, size: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Images, ten classes, about 50 human votes each."""
     folder = data / "cifar10h"
     rows = _some(10_000, size, "cifar10h")
@@ -75,6 +76,12 @@ def cifar10h(data: Path, size: int) -> Parts:
         features,
         _shares(_array(folder / "counts.npy", rows)),
     )
+
+
+def cifar10h_pca(data: Path, size: int) -> Parts:
+    """The same images as somebody brings them who has not made a map: 50 main directions, nothing else."""
+    _, features, truth = cifar10h(data, size)
+    return features[:, :50], None, truth
 
 
 def davidson(data: Path, size: int) -> Parts:
@@ -107,7 +114,7 @@ def mnist(data: Path, size: int) -> Parts:
     return _array(folder / "features_pixels_umap20.npy", rows), None, truth
 
 
-def labelme(data: Path, size: int) -> Parts:
+def labelme(data: Path, size: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """1,000 images, eight classes; the truth is the share of about 2.5 votes."""
     folder = data / "labelme"
     votes = np.load(folder / "annotations.npy")
@@ -115,6 +122,12 @@ def labelme(data: Path, size: int) -> Parts:
     counts = np.stack([(votes[rows] == c).sum(axis=1) for c in range(8)], axis=1)
     features = _components(_array(folder / "features_vgg16.npy", rows), FEATURES)
     return _array(folder / "features_vgg16_umap20.npy", rows), features, _shares(counts)
+
+
+def labelme_pca(data: Path, size: int) -> Parts:
+    """The same images as 50 main directions, nothing else."""
+    _, features, truth = labelme(data, size)
+    return features[:, :50], None, truth
 
 
 def moons(data: Path, size: int) -> Parts:
@@ -164,13 +177,23 @@ DESIGN: dict[str, Loader] = {
     "digits": digits,
     "mnist": mnist,
     "labelme": labelme,
+    "cifar10h_pca": cifar10h_pca,
+    "labelme_pca": labelme_pca,
     "moons": moons,
     "gaussians": gaussians,
     "sine": sine,
 }
 JUDGE: dict[str, Loader] = {"chaosnli": chaosnli, "mdagreement": mdagreement}
 MADE_UP = ("moons", "gaussians", "sine")  # items and truths from a formula
-HUMAN = ("cifar10h", "davidson", "labelme", "chaosnli", "mdagreement")  # truths that come from people
+HUMAN = (
+    "cifar10h",
+    "cifar10h_pca",
+    "davidson",
+    "labelme",
+    "labelme_pca",
+    "chaosnli",
+    "mdagreement",
+)  # truths that come from people
 
 
 def role_of(name: str) -> str:
@@ -181,4 +204,7 @@ def role_of(name: str) -> str:
 def load(name: str, data: Path, size: int = SIZE) -> Dataset:
     """One dataset by name, the same items every time."""
     X, features, truth = (DESIGN | JUDGE)[name](data, size)
-    return Dataset(name, role_of(name), X, features, truth)
+    prior = None
+    if name.startswith("cifar10h"):
+        prior = _array(data / "cifar10h" / "classifier_probs.npy", _some(10_000, size, "cifar10h"))
+    return Dataset(name, role_of(name), X, features, truth, prior)

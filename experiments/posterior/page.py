@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 from experiments.posterior.store import read
-from experiments.posterior.tables import LEVEL, MEASURES
+from experiments.posterior.tables import LEVEL, MEASURES, VARIANTS
 
 Text = Callable[[pd.Series], str]
 
@@ -79,7 +79,8 @@ def intervals(folder: Path, role: str) -> list[str]:
 def others(folder: Path, role: str) -> list[str]:
     """Second votes, widths against other intervals, quality."""
     parts = []
-    for name in ("widths", "pls_coverage_goals", "repeats", "quality"):
+    variants = (f"{name}_goals" for name in VARIANTS)
+    for name in ("widths", "pls_coverage_goals", *variants, "repeats", "quality"):
         table = _of(read(folder / f"table_{name}.csv"), role)
         if len(table):
             parts += [f"{name.replace('_', ' ')}:", markdown(table)]

@@ -2,6 +2,8 @@
 
 peers      every peer at every setting
 labeler    SoftLabeler: soft labels, intervals at four levels and quality, all read off one fit
+prior      the same with a classifier as prior
+named      the same with votes of people with names, all honest or some voting at random
 intervals  the intervals of spreading alone (PLS auto), for comparison
 repeats    one vote on each item and a few second votes: where intervals could collapse
 quality    SoftLabeler's quality where its own queries chose the items
@@ -19,7 +21,7 @@ from experiments.posterior.datasets import Dataset, load, seed_of
 from experiments.posterior.store import Store, log_run
 
 import softspread
-from softspread import ProbabilisticLabelSpreading, SoftspreadWarning, Votes, metrics
+from softspread import ProbabilisticLabelSpreading, SoftspreadWarning, Votes, classifier_prior, metrics
 from softspread._common.progress import progress_bar
 from softspread._common.types import FloatArray
 from softspread.simulate import draw_columns
@@ -29,6 +31,7 @@ CELL = ("dataset", "budget", "draw")
 LABELS = ("rmse", "kl", "accuracy")
 COVERAGE = ("all", "large", "small", "width")
 ESTIMATES = ("rmse", "kl", "accuracy")
+REFERENCE_DRAWS = 4  # in which spreading alone is fitted too; intervals are judged on all draws
 QUERY_ROUNDS = 5  # of equal size, after a tenth of the votes fell uniformly
 
 
@@ -100,22 +103,30 @@ class Results:
         return self.labels.has(*key) and all(kept)
 
 
-def fit_labeler(dataset: Dataset, counts: FloatArray) -> "softspread.SoftLabeler":
+def fit_labeler(
+    dataset: Dataset, votes: FloatArray | Votes, prior: FloatArray | None = None
+) -> "softspread.SoftLabeler":
     """Fit as a user would, with the features where there are any."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SoftspreadWarning)
-        lab = softspread.SoftLabeler(n_jobs=1, random_state=0)
-        return lab.fit(dataset.X, counts, features=dataset.features)
+        lab = softspread.SoftLabeler(prior=prior, n_jobs=1, random_state=0)
+        return lab.fit(dataset.X, votes, features=dataset.features)
 
 
-def judge(results: Results, key: tuple[object, ...], dataset: Dataset, counts: FloatArray) -> None:
+def judge(
+    results: Results,
+    key: tuple[object, ...],
+    dataset: Dataset,
+    votes: FloatArray | Votes,
+    prior: FloatArray | None = None,
+) -> None:
     """Fit one SoftLabeler and keep its soft labels and intervals."""
     truth = dataset.truth
     start = time.perf_counter()
-    lab = fit_labeler(dataset, counts)
+    lab = fit_labeler(dataset, votes, prior)
     p = np.asarray(lab.predict_proba())
     took = round(time.perf_counter() - start, 3)
-    repeated = int((counts.sum(axis=1) > 1).sum())
+    repeated = int((np.asarray(lab.vote_counts_).sum(axis=1) > 1).sum())
     if not results.labels.has(*key):
         row = measures.of_labels(truth, p) | {"repeated": repeated, "seconds": took}
         results.labels.add(key, row)
@@ -144,6 +155,35 @@ def run_labeler(plan: Plan) -> None:
             advance(1)
 
 
+def run_prior(plan: Plan) -> None:
+    """SoftLabeler with a classifier as prior: a model's predictions, or a classifier of the same votes."""
+    plan.start("SoftLabeler with a classifier as prior")
+    results = Results(plan.out, "prior", plan.levels)
+    with progress_bar("with a prior", plan.cells(), True, "fits") as advance:
+        for dataset, budget, draw in plan.each():
+            key = (dataset.name, budget, draw)
+            if not results.has(*key):
+                counts = draws.uniform(dataset, budget, draw)
+                prior = dataset.prior
+                if prior is None:
+                    prior = classifier_prior(peers.Space(dataset).inputs["x"], counts, random_state=0)
+                judge(results, key, dataset, counts, prior)
+            advance(1)
+
+
+def run_named(plan: Plan) -> None:
+    """SoftLabeler on the votes of 20 people with names: all honest, or 4 of them voting at random."""
+    plan.start("SoftLabeler on named votes")
+    crowds = [(Results(plan.out, "named", plan.levels), 0), (Results(plan.out, "spammers", plan.levels), 4)]
+    with progress_bar("named", plan.cells(), True, "cells") as advance:
+        for dataset, budget, draw in plan.each():
+            key = (dataset.name, budget, draw)
+            for results, spammers in crowds:
+                if not results.has(*key):
+                    judge(results, key, dataset, draws.named(dataset, budget, draw, spammers))
+            advance(1)
+
+
 def run_repeats(plan: Plan) -> None:
     """One vote on each item, and second votes on as many items as the "budget" says."""
     plan.start("one vote on each item and second votes")
@@ -155,7 +195,8 @@ def run_repeats(plan: Plan) -> None:
             counts = draws.once(dataset, draw, int(second))
             if not results.has(*key):
                 judge(results, key, dataset, counts)
-            references(spread, key, dataset, counts)
+            if draw < REFERENCE_DRAWS:
+                references(spread, key, dataset, counts)
             advance(1)
 
 

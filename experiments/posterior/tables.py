@@ -7,6 +7,7 @@ every single draw ("by draw"). Nobody could choose that well; a ratio of 1 is a 
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,11 @@ CELL_MEAN, SINGLE_DRAW, LARGE, SMALL = 0.86, 0.82, 0.82, 0.75  # coverage at .9
 HELD = 0.85  # share of runs in which an interval of quality holds
 MEASURES = ("rmse", "kl")
 CELL = ["dataset", "budget"]
+VARIANTS = {
+    "prior": "with a classifier as prior",
+    "named": "of honest votes with names",
+    "spammers": "where 4 of 20 people vote at random",
+}
 
 
 def group_of(budget: float) -> str:
@@ -265,6 +271,11 @@ def write_all(out: Path, peers_folder: Path) -> None:
             other = coverage(others)
             show("Width against intervals of spreading alone", "widths", lambda: widths(table, other))
             show("Intervals of spreading alone, summary", "pls_coverage_goals", lambda: coverage_goals(other))
+    for name, words in VARIANTS.items():
+        if len(some := read(out / f"{name}_intervals.csv")):
+            varied = coverage(some)
+            show(f"Coverage {words}, summary", f"{name}_goals", partial(coverage_goals, varied))
+            show(f"Coverage {words}, by cell", name, partial(varied.sort_values, ["level", *CELL]))
     if len(found := read(out / "quality.csv")):
         title = f"Quality (goal: intervals of .9 hold in {HELD:.0%} of the runs)"
         show(title, "quality", lambda: quality(found))

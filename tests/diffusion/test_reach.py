@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from softspread._kernels.push import NO_BUDGET
 from softspread.diffusion.diffusion import Diffusion
-from softspread.diffusion.reach import LocalReach, weighted_reach
+from softspread.diffusion.reach import LocalColumns, LocalReach, weighted_reach
 from voted_graph import N, dense_reach, four_clusters
 
 
@@ -50,3 +51,16 @@ def test_weighted_reach_ranks_items_like_the_exact_profiles(normalization):
     ratio = found / exact
     assert 1.0 < ratio.mean() < 1.35
     assert ratio.std() < 0.1 * ratio.mean()
+
+
+@pytest.mark.parametrize("normalization", ["symmetric", "random_walk"])
+def test_columns_are_entries_of_the_inverse_from_below(normalization):
+    """What arrives at one item from others; a tight push is exact, a short one never too much."""
+    graph = four_clusters(normalization=normalization)
+    rows = np.array([0, 17, 250, 399])
+    tight, short = LocalColumns(graph, 1e-12, NO_BUDGET), LocalColumns(graph, 1e-12, 2_000)
+    for alpha in (0.99, 0.5):
+        M = np.linalg.inv(np.eye(N) - alpha * graph.S.toarray())
+        np.testing.assert_allclose(tight(alpha, 17, rows), M[17, rows], rtol=1e-6, atol=1e-9)
+        assert (short(alpha, 17, rows) <= M[17, rows] * (1 + 1e-9)).all()
+        assert (short(alpha, 17, np.arange(N)).sum()) < M[17].sum()

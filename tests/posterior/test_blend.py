@@ -39,7 +39,7 @@ def finals(blend):
 
 def test_weights_are_shares_of_all_experts(blend):
     """They belong to the shares, the ladder, the classifiers and the kernels, in this order."""
-    n_ladder = len(blend.names) - 1 - 6 - 5
+    n_ladder = len(blend.names) - 1 - 10 - 5
     np.testing.assert_allclose(blend.weights.sum(), 1, atol=1e-9)
     assert blend.names[0] == "shares"
     assert all(name.startswith("alpha") for name in blend.names[1 : 1 + n_ladder])

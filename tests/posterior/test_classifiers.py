@@ -49,6 +49,15 @@ def test_all_classifiers_are_there_and_know_the_clusters(items):
         assert (expert.final.argmax(axis=1) == truth).mean() > 0.9
 
 
+def test_without_unreduced_features_x_itself_is_also_seen_in_one_scale(items):
+    """Columns that say nothing and vary little stay small there, and C is chosen from .001 on."""
+    X, counts, _ = items
+    alone, given = experts_of(X, counts), experts_of(X, counts, features=X)
+    assert [expert.name.replace("one scale", "unreduced") for expert in alone] == [e.name for e in given]
+    for one, other in zip(alone, given, strict=True):
+        np.testing.assert_array_equal(one.final, other.final)
+
+
 def test_an_items_own_votes_do_not_change_its_held_prediction(items):
     """Cross-fitted by item: other votes on it leave its held prediction as it was, others' move."""
     X, counts, _ = items

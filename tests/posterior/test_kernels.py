@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from softspread.posterior.experts import OwnVotes, shares_expert
-from softspread.posterior.kernels import KernelRule, kernel_experts
+from softspread.posterior.kernels import KernelRule, kernel_experts, kernel_of_one
 
 RULE = KernelRule(number=2, widest=0.25)
 
@@ -61,3 +61,11 @@ def test_none_where_they_cannot_be_or_would_take_too_long():
     assert kernel_experts(X, None, shares, own) == []
     assert kernel_experts(X, 0.0, shares, own) == []
     assert kernel_experts(X, 0.5, shares, own, KernelRule(work=100)) == []
+
+
+def test_the_kernel_of_one_item_is_its_row_of_the_formula():
+    """Width by width."""
+    X, own = some_votes()
+    squared = ((X[own.voted] - X[4]) ** 2).sum(axis=1)
+    for width, K in zip((0.25, 1.0), kernel_of_one(X, 0.7, 4, own.voted, RULE), strict=True):
+        np.testing.assert_allclose(K, np.exp(-width * squared / 1.4), rtol=1e-5)

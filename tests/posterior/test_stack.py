@@ -7,9 +7,11 @@ from scipy.optimize import minimize
 from blends import expert_of
 from softspread.posterior.stack import RULE, StackRule, stack_weights
 
+ONCE = StackRule(resamples=0)
 
-def slow_weights(experts, mean_vote, rule=RULE):
-    """The module's formula, minimised by a general solver."""
+
+def slow_weights(experts, mean_vote, rule=RULE, times=1.0):
+    """The module's formula, minimised by a general solver; items count as often as ``times`` says."""
     belief = np.array([expert.belief for expert in experts])
     belief /= belief.sum()
     held = np.stack([expert.held.astype(float) for expert in experts])
@@ -17,7 +19,7 @@ def slow_weights(experts, mean_vote, rule=RULE):
 
     def loss(w):
         miss = np.tensordot(w, held, 1) - mean_vote
-        return (miss**2).sum() + pull * ((w - belief) ** 2).sum()
+        return (times * (miss**2).sum(axis=1)).sum() + pull * ((w - belief) ** 2).sum()
 
     return minimize(
         loss,
@@ -46,17 +48,29 @@ def random_experts(rng, n_experts, n_voted, n_classes):
 def test_weights_minimise_the_formula(n_voted, n_experts, n_classes, rng):
     """No general solver finds a lower loss; weights agree to 0.001."""
     experts, votes = random_experts(rng, n_experts, n_voted, n_classes)
-    found = stack_weights(experts, votes)
+    found = stack_weights(experts, votes, ONCE)
     assert found.min() >= 0
     np.testing.assert_allclose(found.sum(), 1, atol=1e-12)
     np.testing.assert_allclose(found, slow_weights(experts, votes), atol=1e-3)
 
 
+@pytest.mark.parametrize("n_voted", [1, 3, 30, 120])
+def test_weights_are_averaged_over_resamples_of_the_voted_items(n_voted, rng):
+    """Each resample weighs the parts into which the items were dealt, and has its own minimum."""
+    experts, votes = random_experts(rng, 4, n_voted, 3)
+    rule = StackRule(parts=20, resamples=5)
+    n_parts = min(20, n_voted)
+    draws = n_parts * np.random.default_rng(0).dirichlet(np.ones(n_parts), 5)
+    slow = [slow_weights(experts, votes, rule, times[np.arange(n_voted) % n_parts]) for times in draws]
+    np.testing.assert_allclose(stack_weights(experts, votes, rule), np.mean(slow, axis=0), atol=1e-3)
+
+
 def test_items_in_blocks_give_the_same_weights(rng):
     """Sums over items do not depend on how they are cut."""
     experts, votes = random_experts(rng, 5, 50, 3)
-    whole = stack_weights(experts, votes)
-    np.testing.assert_allclose(stack_weights(experts, votes, StackRule(block=7)), whole, atol=1e-9)
+    whole = stack_weights(experts, votes, StackRule(parts=5))
+    cut = stack_weights(experts, votes, StackRule(parts=5, block=3))
+    np.testing.assert_allclose(cut, whole, atol=1e-9)
 
 
 def test_without_votes_the_belief_answers():

@@ -12,6 +12,8 @@ import numpy as np
 from softspread._common.types import FloatArray, IntArray
 from softspread._kernels.push import push_profiles, unit_push
 from softspread.diffusion.diffusion import Diffusion
+from softspread.diffusion.push import push_residual
+from softspread.graph.graph import Graph
 
 Reach = tuple[IntArray, FloatArray]  # rows of the items reached, and what each receives, at most 1
 
@@ -33,6 +35,37 @@ class LocalReach:
         ends, tiny = np.cumsum(sizes)[:-1], np.finfo(np.float64).tiny
         parts = zip(np.split(graph.order[nodes], ends), np.split(values, ends), strict=True)
         return [(reached, phi / phi.max(initial=tiny)) for reached, phi in parts]
+
+
+class LocalColumns:
+    """What one item receives from votes on others, at any alpha, from below; by one push from the item.
+
+    M is symmetric, so a push from the item answers for all votes. Entries are those of the unscaled profile:
+    a vote's share is this over its item's scale. Memory: about 30 bytes per item.
+
+    Parameters
+    ----------
+    graph : the graph
+    floor : pushes end where |r_u| <= floor sqrt(d_u) everywhere ...
+    edges : ... or when about this many edges were visited
+    """
+
+    def __init__(self, graph: Graph, floor: float, edges: int) -> None:
+        self._graph, self._floor, self._edges = graph, floor, edges
+        self._unit = unit_push(graph.n_items)
+
+    def __call__(self, alpha: float, row: int, rows: IntArray) -> FloatArray:
+        """(len(rows),) what arrives at ``row`` from a unit source at each of ``rows``; never too much."""
+        graph, (x, r, scratch) = self._graph, self._unit
+        system, seed, inner = graph.inner_system(alpha), graph.rank[row], graph.rank[rows]
+        r[seed] = 1.0
+        _, n_touched, _ = push_residual(system, x, r, seed[None], self._floor, self._edges, scratch)
+        found = x[inner]
+        touched = scratch.touched[:n_touched]
+        x[touched] = r[touched] = 0.0
+        if graph.normalization == "random_walk":
+            found *= system.root[inner] / system.root[seed]
+        return np.asarray(found)
 
 
 def weighted_reach(diffusion: Diffusion, weights: FloatArray, tol: float = 1e-3) -> FloatArray:

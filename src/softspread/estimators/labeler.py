@@ -1,6 +1,7 @@
 """The recommended estimator: several experts, weighed by held-out votes, and one posterior per item."""
 
 import logging
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Self
 
@@ -25,6 +26,7 @@ from softspread.intervals.labels import evidence_in
 from softspread.intervals.task import Posteriors
 from softspread.posterior.blend import Blend, fit_blend
 from softspread.posterior.experts import OwnVotes, own_votes
+from softspread.posterior.explain import explain_blend
 from softspread.posterior.live import LiveBlend
 from softspread.posterior.posterior import Posterior
 from softspread.quality.estimate import FittedBlend, blend_quality
@@ -405,6 +407,55 @@ class SoftLabeler(JudgedEstimator):
         rows, back = np.unique(self._names.rows(items), return_inverse=True)
         mass = evidence_in(self._live.of_rows(rows), len(self.classes_)).mass[back]
         return soft_labels(mass, np.zeros_like(mass), 0.0)
+
+    def explain(self, item: Hashable, top: int | None = 10) -> pd.DataFrame:
+        """What one soft label is made of: votes, classifiers, the prior and the class shares.
+
+        Each row is a share of the soft label. All rows of a label sum to its probability, all rows together
+        to 1. Contrast and sharpening are inside: they multiply all shares of a class by one number.
+
+        Parameters
+        ----------
+        item : id or position
+            Id of the item, or its position where items have no ids.
+        top : int, optional
+            How many rows to keep; None keeps all.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns source, item, label, annotator (if votes are named) and weight, heaviest first. The source
+            is "own vote" or "vote" (on the item itself or on another one, by spreading or by distance),
+            "distant votes" (the sum of those that are too far away to be listed), "classifiers", "prior"
+            or "class shares"; only votes have an item.
+
+        See Also
+        --------
+        soft_labels : The soft labels that this explains.
+        weights_ : How much each expert counts for all items.
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [9.0], [10.0]]
+        >>> lab = SoftLabeler(n_neighbors=1).fit(X, [[2, 0], [0, 0], [0, 0], [0, 1]])
+        >>> shares = lab.explain(0, top=None)
+        >>> bool(np.isclose(shares["weight"].sum(), 1))
+        True
+        >>> bool(np.allclose(shares.groupby("label")["weight"].sum(), lab.predict_proba()[0]))
+        True
+        """
+        self._checked(None)
+        if top is not None:
+            top = validation.count("top", top, smallest=1)
+        row = int(self._names.rows([item])[0])
+        found = explain_blend(self._live, self._counted_votes, row, len(self.classes_)).top(top)
+        items = np.full(len(found.rows), None)
+        listed = found.rows >= 0
+        items[listed] = self._names.items(found.rows[listed]).tolist()
+        frame = pd.DataFrame({"source": found.sources, "item": items, "label": self.classes_[found.columns]})
+        if found.annotators is not None:
+            frame["annotator"] = found.annotators
+        return frame.assign(weight=found.weights)
 
     # ---------------------------------------------------------------------------------------------- queries
     def _choosing(self) -> Choosing:

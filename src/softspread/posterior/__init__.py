@@ -12,4 +12,5 @@ posterior.py    the posterior of every item: mean, intervals, mode
 tail.py         how much an interval may leave out
 blend.py        all of it, from votes to posterior
 live.py         a blend that follows further votes, for all items or for a few
+explain.py      what one soft label is made of
 """

@@ -8,7 +8,7 @@ of them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -27,6 +27,7 @@ from softspread.posterior.classifiers import (
     ClassifierRule,
     MainDirections,
     Model,
+    OneScale,
     Space,
     classifier_experts,
 )
@@ -70,7 +71,7 @@ class BlendRule:
 RULE = BlendRule()
 RECORDS = (  # what a blend is made of, for files
     *(BlendRule, LadderRule, ClassifierRule, KernelRule, StackRule, CalibrationRule, Belief, TrustRule),
-    *(Rung, Space, BumpSpace, MainDirections, Model, Calibration, Setting, Trust, Bins, OwnVotes),
+    *(Rung, Space, BumpSpace, MainDirections, OneScale, Model, Calibration, Setting, Trust, Bins, OwnVotes),
 )
 
 
@@ -78,6 +79,7 @@ RECORDS = (  # what a blend is made of, for files
 class Fixed:
     """What an expert says that does not move with further votes."""
 
+    source: str  # as of the expert
     final: Float32Array  # (n, n_classes)  no row where it counts nothing
     log_size: Float32Array  # (n,) or (1,)
 
@@ -105,9 +107,10 @@ class Blend:
     log_size: Float32Array  # (n,)
     rule: BlendRule
 
-    def posterior(self, workers: Workers) -> Posterior:
-        """The posterior of every item."""
-        return posterior_of(self.q, self.log_size, self.own, self.calibration, self.trust, workers)
+    def posterior(self, workers: Workers, rows: IntArray | slice = slice(None)) -> Posterior:
+        """The posterior of every item, or of some, as of the fit."""
+        own, _ = self.own.on_rows(rows)
+        return posterior_of(self.q[rows], self.log_size[rows], own, self.calibration, self.trust, workers)
 
     def posterior_after(self, own: OwnVotes, more: Mapping[float, FloatArray], workers: Workers) -> Posterior:
         """The posterior after further votes; weights, classifiers, sharpness and trust stay.
@@ -136,26 +139,28 @@ class Blend:
         totals : (n_classes,) all votes by now, of all items
         more : what the further votes bring to these items at some of the alphas, (r, n_classes)
         """
-        fitted, place = self.own.on_rows(rows)
-
-        def others() -> Iterator[Float32Array]:
-            for rung in self.rungs:
-                mass = rung.mass[rows] + np.float32(0.0)  # a copy, also of a slice
-                reach = np.ones(own.n_items)
-                reach[fitted.voted] = rung.reach[place]
-                # Close to 1 further votes reach everything: there the fit's votes count until the next fit.
-                counted = own if rung.alpha in more else fitted
-                if rung.alpha in more:
-                    mass += more[rung.alpha].astype(np.float32)
-                counted.add_to(mass, -reach[counted.voted, None])
-                yield np.maximum(mass, np.float32(0.0))
-
         shares, _, size = other_shares(own, totals)
-        ratings = descend(self.rungs, others(), shares, self.rule.ladder)
+        ratings = descend(self.rungs, self.others(rows, own, more), shares, self.rule.ladder)
         ladder = ((rating.q, rating.log_size) for rating in ratings)
         predictions = chain([(shares, size)], ladder, self._fixed(rows))
         q, log_size = self._blend(predictions, own.n_items)
         return posterior_of(q, log_size, own, self.calibration, self.trust, workers)
+
+    def others(
+        self, rows: IntArray | slice, own: OwnVotes, more: Mapping[float, FloatArray]
+    ) -> Iterator[Float32Array]:
+        """(r, n_classes) what other items' votes bring to some items, rung by rung."""
+        fitted, place = self.own.on_rows(rows)
+        for rung in self.rungs:
+            mass = rung.mass[rows] + np.float32(0.0)  # a copy, also of a slice
+            reach = np.ones(own.n_items)
+            reach[fitted.voted] = rung.reach[place]
+            # Close to 1 further votes reach everything: there the fit's votes count until the next fit.
+            counted = own if rung.alpha in more else fitted
+            if rung.alpha in more:
+                mass += more[rung.alpha].astype(np.float32)
+            counted.add_to(mass, -reach[counted.voted, None])
+            yield np.maximum(mass, np.float32(0.0))
 
     def posterior_of_new(
         self, ties: csr_array, X: AnyArray, masses: Sequence[Float32Array], workers: Workers
@@ -280,16 +285,19 @@ def fit_blend(
     experts += kernel_experts(X, diffusion.graph.sigma2, shares.final, own, rule.kernels)
     if prior is not None:
         experts.append(prior_expert(prior, own, rule.prior_belief, rule.prior_size))
-    weights = stack_weights(experts, own.mean_vote, rule.stack)
+    alone = prior is not None and not len(own.voted)  # nothing but the prior says anything yet
+    weights = np.eye(len(experts))[-1] if alone else stack_weights(experts, own.mean_vote, rule.stack)
     q = blended([expert.final for expert in experts], weights)
     q_held = blended([expert.held for expert in experts], weights)
     log_size = blended_size(experts, weights, own.n_items)
     sharpness = fit_calibration(q_held, own.cast, rule.calibration)
+    if alone:
+        sharpness = replace(sharpness, settings=[Setting(1.0, rule.calibration.answer.least_lam, 1.0)])
     m, m_held = sharpness.average(q), sharpness.average(q_held)
     learned = fit_trust(log_size, m, own.voted, m_held, own.cast, own.n_votes, rule.trust)
     nothing = q[:0].copy()
     fixed = [
-        Fixed(expert.final if weight > 0 else nothing, expert.log_size)
+        Fixed(expert.source, expert.final if weight > 0 else nothing, expert.log_size)
         for expert, weight in zip(experts[moving:], weights[moving:], strict=True)
     ]
     names = [expert.name for expert in experts]

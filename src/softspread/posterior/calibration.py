@@ -34,7 +34,7 @@ class CalibrationRule:
     # Soft labels take the votes at their word. Intervals doubt them: votes on neighbouring items repeat each
     # other, and a few of them that agree do not rule out the other classes.
     answer: Belief = Belief(usual_lam=0.1, least_lam=0.001, power=1.0)
-    doubt: Belief = Belief(usual_lam=1.0, least_lam=0.02, power=0.5)
+    doubt: Belief = Belief(usual_lam=2.0, least_lam=0.02, power=0.5)
     uniform: float = 0.3  # of pi
     keep: int = 8  # settings that are averaged ...
     least: float = 0.02  # ... and none below this share of the best

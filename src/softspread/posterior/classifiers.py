@@ -2,7 +2,7 @@
 
     X standardised           what the features say at large                      C 0.1 to 10
     X with 150 landmarks     the same with bends: Gaussian bumps around items    C 0.1 to 10
-    features, one scale      unreduced encoder output, 128 main directions       C 0.001 to 1
+    features, one scale      unreduced features, or X itself; 128 main directions C 0.001 to 1
 
 Spreading knows who is near whom; a classifier knows what the features say at large. A voted item is judged
 by a model that has not seen its votes.
@@ -110,7 +110,10 @@ class BumpSpace(Space):
 
 @dataclass(frozen=True, eq=False)
 class MainDirections(Space):
-    """Unreduced features along their main directions, all with one scale."""
+    """Features along their main directions, all with one scale.
+
+    Standardising would blow up the many directions of an encoder's output that say nothing.
+    """
 
     directions: FloatArray  # (d, components)
 
@@ -140,6 +143,12 @@ class MainDirections(Space):
         """Any items in this space."""
         centred = np.asarray(X, dtype=np.float64) - self.centre
         return np.asarray(centred @ self.directions / self.spread, dtype=np.float32)
+
+
+class OneScale(MainDirections):
+    """X itself along its main directions, where nobody brings unreduced features."""
+
+    name: ClassVar[str] = "one scale"
 
 
 def _centre_and_spread(X: AnyArray) -> tuple[FloatArray, FloatArray]:
@@ -234,7 +243,7 @@ def crossed_expert(
     trust = np.float32(max(0.0, 1 - rule.settled * (Z.shape[1] + 1) / max(own.total, 1.0)))
     final[own.voted] = trust * final[own.voted] + (1 - trust) * held
     log_size = np.log([max(own.total / (Z.shape[1] + 1), rule.least_size)]).astype(np.float32)
-    return Expert(f"{space.name} C {C:g}", held, final, log_size, belief), full
+    return Expert(f"{space.name} C {C:g}", held, final, log_size, belief, "classifiers"), full
 
 
 def classifier_experts(
@@ -248,6 +257,8 @@ def classifier_experts(
         spaces += [(Space, X, rule.on_features), (BumpSpace, X, rule.on_landmarks)]
     if features is not None:
         spaces.append((MainDirections, features, rule.on_unreduced))
+    elif X is not None and X.shape[1]:
+        spaces.append((OneScale, X, rule.on_unreduced))
     for kind, items, strengths in spaces:
         space = kind.made_from(items, rule)
         Z = space.of(items[own.voted])

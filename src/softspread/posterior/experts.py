@@ -28,6 +28,7 @@ class Expert:
     final: Float32Array  # (n, n_classes)
     log_size: NDArray[np.float32]  # (n,) or (1,)  logarithm of how many votes speak through it
     belief: float  # its weight before any vote, up to a factor common to all
+    source: str = "votes"  # what explanations call it: "votes", "class shares", "classifiers" or "prior"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +100,7 @@ def class_shares(own: OwnVotes) -> FloatArray:
 def shares_expert(own: OwnVotes, belief: float) -> Expert:
     """The class shares of all *other* items' votes."""
     final, held, size = other_shares(own, own.counts.sum(axis=0))
-    return Expert("shares", held, final, size, belief)
+    return Expert("shares", held, final, size, belief, "class shares")
 
 
 def other_shares(own: OwnVotes, totals: FloatArray) -> tuple[Float32Array, Float32Array, NDArray[np.float32]]:
@@ -118,7 +119,7 @@ def other_shares(own: OwnVotes, totals: FloatArray) -> tuple[Float32Array, Float
 def prior_expert(prior: FloatArray, own: OwnVotes, belief: float, size: float) -> Expert:
     """Probabilities that somebody else made, such as a model's predictions."""
     final = prior.astype(np.float32)
-    return Expert("prior", final[own.voted], final, np.log([size]).astype(np.float32), belief)
+    return Expert("prior", final[own.voted], final, np.log([size]).astype(np.float32), belief, "prior")
 
 
 def blended(predictions: Sequence[Float32Array], weights: FloatArray) -> Float32Array:

@@ -7,11 +7,12 @@ soft labels change smoothly and votes are dense, distance tells more. Left out w
 are too many: the fine rungs of the ladder come close there.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from softspread._common.types import AnyArray, FloatArray
+from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.posterior.experts import Expert, Float32Array, OwnVotes
 
 
@@ -57,6 +58,20 @@ def kernel_experts(
         Expert(f"kernel {number + 1}", final[own.voted], final, np.log(size), rule.belief)
         for number, (final, size) in enumerate(zip(finals, sizes, strict=True))
     ]
+
+
+def kernel_of_one(
+    X: AnyArray, sigma2: float, row: int, voted: IntArray, rule: KernelRule = RULE
+) -> Iterator[FloatArray]:
+    """(v,) weights of other items' votes for one item, width by width."""
+    centre = np.asarray(X[row], dtype=np.float64)
+    K = _widest_kernel(
+        np.zeros((1, len(centre))), np.asarray(X[voted], dtype=np.float64) - centre, sigma2, rule
+    )
+    weights = K[0].astype(np.float64)
+    for _ in range(rule.number):
+        yield weights
+        weights = weights**4
 
 
 def _widest_kernel(X: FloatArray, voted: FloatArray, sigma2: float, rule: KernelRule) -> Float32Array:

@@ -69,6 +69,7 @@ class Rung:
 
     alpha: float
     mass: Float32Array  # (n, n_classes)  own votes included
+    scales: FloatArray  # (v,)  of the voted items
     reach: FloatArray  # (v,)  what a voted item keeps of a vote of its own
     concentration: float  # sum phi^2 / sum phi of a typical vote, its own item left out
     noise: float  # typical error of the scales, as a share
@@ -96,7 +97,8 @@ def climb(
             scales, hint = _scales(here, own.voted, hint, rule)
             spread = here.spread(own.voted, own.counts, scales=scales.scales, start=spread)
             mass = np.maximum(spread.mass(), 0.0).astype(np.float32)
-            rungs.append(Rung(alpha, mass, scales.reach, _concentration(here, own.voted, rule), scales.noise))
+            concentration = _concentration(here, own.voted, rule)
+            rungs.append(Rung(alpha, mass, scales.scales, scales.reach, concentration, scales.noise))
             advance(1)
     return rungs[::-1]
 

@@ -56,7 +56,7 @@ class LiveBlend:
     """
 
     def __init__(self, blend: Blend, diffusion: Diffusion, rule: LiveRule = RULE) -> None:
-        self.blend, self.workers = blend, diffusion.workers
+        self.blend, self.graph, self.workers = blend, diffusion.graph, diffusion.workers
         self.since = VoteTable.empty()  # votes as they count, negative weights for those taken back
         self._totals = blend.own.counts.sum(axis=0)
         self._at_fit: Posterior | None = None
@@ -159,6 +159,8 @@ class LiveBlend:
 
     def of_rows(self, rows: IntArray | slice) -> Posterior:
         """The posterior of some items, numbered as in ``rows``: ascending, each once."""
+        if not len(self.since):
+            return self.blend.posterior(self.workers, rows)
         return self.posterior_of(self.moved(rows))
 
     def moved(self, rows: IntArray | slice, turn: AbstractContextManager[object] | None = None) -> Moved:
@@ -174,6 +176,25 @@ class LiveBlend:
     def posterior_of(self, moved: Moved) -> Posterior:
         """The posterior of what was read by :meth:`moved`."""
         return self.blend.posterior_of_rows(*moved, self.workers)
+
+    @property
+    def voted(self) -> IntArray:
+        """Items that were voted on, ascending."""
+        return np.union1d(self.blend.own.voted, self.since.rows)
+
+    def sources(self, rung: Rung, rows: IntArray) -> FloatArray:
+        """(r, n_classes) what the votes on some voted items put into the system at one rung, at least 0."""
+        fitted, place = self.blend.own.on_rows(rows)
+        found = np.zeros((len(rows), fitted.n_classes))
+        found[fitted.voted] = fitted.counts / rung.scales[place, None]
+        state = self._states.get(rung.alpha)
+        at = np.searchsorted(rows, self.since.rows)
+        known = np.append(rows, -1)[at] == self.since.rows
+        if state is not None and known.any():
+            mine = self.since.take(known)
+            amounts = mine.weights / state.diffusion.scales(mine.rows)
+            np.add.at(found, (at[known], mine.columns), amounts)
+        return np.maximum(found, 0.0)
 
     def mass(self, rung: Rung) -> Float32Array:
         """(n, n_classes) what all votes bring to every item at one rung."""

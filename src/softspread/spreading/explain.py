@@ -28,12 +28,17 @@ def explain(diffusion: Diffusion, votes: VoteTable, row: int, top: int | None = 
     """
     reach = np.maximum(diffusion.reach_of_votes(row, votes.rows), 0.0)
     share = reach * votes.weights
+    shares = share / max(float(share.sum()), np.finfo(np.float64).tiny)
+    return heaviest(votes.with_weights(shares), top)
+
+
+def heaviest(votes: VoteTable, top: int | None = None) -> VoteTable:
+    """Votes alike as one row with the sum of their weights, heaviest first, none of weight 0 or below."""
     table = pd.DataFrame({"row": votes.rows, "column": votes.columns})
     if votes.annotators is not None:
         table["annotator"] = pd.Series(votes.annotators, dtype=object)
-    groups = table.assign(share=share).groupby(list(table), sort=False, dropna=False)["share"]
+    groups = table.assign(share=votes.weights).groupby(list(table), sort=False, dropna=False)["share"]
     totals = groups.sum().reset_index()
     kept = totals[totals["share"] > 0].sort_values("share", ascending=False, kind="stable")[:top]
     names = None if votes.annotators is None else kept["annotator"].to_numpy()
-    weights = kept["share"].to_numpy() / max(float(share.sum()), np.finfo(np.float64).tiny)
-    return VoteTable(kept["row"].to_numpy(), kept["column"].to_numpy(), weights, names)
+    return VoteTable(kept["row"].to_numpy(), kept["column"].to_numpy(), kept["share"].to_numpy(), names)
