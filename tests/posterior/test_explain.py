@@ -200,7 +200,7 @@ def test_the_table_is_like_that_of_spreading_with_a_source():
     assert table.columns.tolist() == ["source", "item", "label", "weight"]
     assert len(table) == 5
     pd.testing.assert_frame_equal(table, lab.explain("item 4", top=None).head(5))
-    assert {item for item in table["item"] if item is not None} <= set(ids)
+    assert {item for item in table["item"] if pd.notna(item)} <= set(ids)
     with pytest.raises(InputError, match="nobody"):
         lab.explain("nobody")
     with pytest.raises(InputError, match="top"):
