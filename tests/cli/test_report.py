@@ -60,3 +60,4 @@ def test_the_page_of_a_blend_shows_weights_trust_and_advice(folder):
     assert f">{largest}</span>" in text
     assert f"<span class='number'>{share:.0%}</span>" in text
     assert text.index(document["advice"]) < text.index("Map of the items")
+    assert "Quality, estimated without ground truth" in text

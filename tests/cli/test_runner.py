@@ -10,6 +10,7 @@ import pytest
 
 from command_line import FILES, refused, run
 from softspread import demo
+from softspread.cli.runner import explain
 from softspread.errors import ConvergenceError, InputError, MissingExtraError
 
 
@@ -118,6 +119,22 @@ def test_errors_become_a_message_and_an_exit_code(monkeypatch, tmp_path, error, 
     assert str(error) in result.stderr
     assert result.stderr.count("\n") <= 2
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (MemoryError("Unable to allocate 7.45 GiB"), "out of memory: Unable to allocate 7.45 GiB."),
+        (MemoryError(), "out of memory: the run held "),
+    ],
+)
+def test_out_of_memory_says_how_much(capsys, error, message):
+    """What was asked for, or else what the run held."""
+    assert explain(error) == 1
+    shown = capsys.readouterr().err
+    assert shown.startswith(f"softspread: {message}")
+    assert "--dry-run" in shown
+    assert "()" not in shown
 
 
 def test_debug_lets_the_error_through(monkeypatch, tmp_path):

@@ -86,3 +86,4 @@ def test_label_studio_tasks_carry_predictions(tmp_path, labels):
     assert (result["from_name"], result["to_name"], result["type"]) == ("choice", "picture", "choices")
     assert result["value"] == {"choices": ["dog"]}
     assert tasks[0]["meta"]["p"] == {"cat": 0.25, "dog": 0.75}
+    assert [task["meta"]["verdict"] for task in tasks] == labels.verdict.tolist()

@@ -5,7 +5,7 @@ signature. Groups also check what can be checked before the numerical libraries 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -282,10 +282,6 @@ class FitInputs:
             self.votes.files()
         self.fit.check_files()
         self.parameters()
-
-    def spreading_alone(self) -> "FitInputs":
-        """The same with the paper's method, for questions that only its estimator answers."""
-        return replace(self, fit=replace(self.fit, method="pls"))
 
     def parameters(self) -> dict[str, Any]:
         """The estimator's parameters, without the prior itself."""

@@ -31,9 +31,7 @@ def write_report(
 ) -> None:
     """Gather what the page shows and write it."""
     est, facts = fit.est, labels.metadata
-    quality = annotators = None
-    if hasattr(est, "quality"):
-        quality = _quality(run, est)
+    annotators, quality = None, _quality(run, est)
     if fit.matched.found.table.annotators is not None:
         with run.stage("annotators"):
             annotators = est.annotators_

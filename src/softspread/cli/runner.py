@@ -377,8 +377,20 @@ def explain(error: BaseException) -> int:
         print(f"softspread: {error}", file=sys.stderr)
         return BAD_INPUT if isinstance(error, InputError | StoreError | MissingExtraError) else FAILURE
     if isinstance(error, MemoryError):
-        print(f"softspread: out of memory ({error}). --dry-run shows how much a run needs.", file=sys.stderr)
+        print(f"softspread: out of memory: {str(error) or _held()}.", file=sys.stderr)
+        print("'softspread spread --dry-run' says how much a run needs.", file=sys.stderr)
         return FAILURE
     print(f"softspread: unexpected {type(error).__name__}: {error}", file=sys.stderr)
     print("Run again with --debug and report what it shows.", file=sys.stderr)
     return FAILURE
+
+
+def _held() -> str:
+    """How much memory the run took, where an error does not say how much it wanted."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return "the system gave no more"
+    unit = 1 if sys.platform == "darwin" else 2**10  # bytes there, KiB elsewhere
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
+    return f"the run held {held:.1f} GiB when the system gave no more"

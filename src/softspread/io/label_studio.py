@@ -166,11 +166,11 @@ def _tasks(labels: SoftLabels, names: LabelStudioNames, version: str) -> Iterato
             "type": "choices",
             "value": {"choices": [classes[best[row]]]},
         }
+        meta = {"p": dict(zip(classes, p, strict=True)), "evidence": round(float(labels.evidence[row]), 6)}
+        if labels.verdict is not None:
+            meta["verdict"] = labels.verdict[row]
         yield {
             "data": {names.item_field: item},
             "predictions": [{"model_version": version, "score": p[best[row]], "result": [choice]}],
-            "meta": {
-                "p": dict(zip(classes, p, strict=True)),
-                "evidence": round(float(labels.evidence[row]), 6),
-            },
+            "meta": meta,
         }

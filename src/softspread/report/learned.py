@@ -29,9 +29,9 @@ def learned_section(learned: Learned) -> str:
             bars("What the experts' word is worth, in votes", _trust(learned.trust)),
         ),
         note="Experts predict every item without its own votes; held-out votes say how much each counts. "
-        "'alpha' spreads votes over the graph; 'features', 'landmarks' and 'unreduced' are classifiers of "
-        "the votes; 'kernel' averages votes by distance; 'shares' are the shares of the classes. Items with "
-        f"two or more votes say how far all of them can be trusted: {learned.summary}.",
+        "Those with an alpha spread votes over the graph, those with a C are classifiers of the votes, a "
+        "kernel averages votes by distance, shares are the shares of the classes. Items with two or more "
+        f"votes say how far all of them can be trusted: {learned.summary}.",
     )
 
 

@@ -7,13 +7,18 @@ import pytest
 from command_line import FILES, fitted, run
 
 
-def test_quality_agrees_with_the_library(folder):
+@pytest.mark.parametrize("method", ["blend", "pls"])
+def test_quality_agrees_with_the_library(folder, method):
     """Estimates with intervals."""
-    document = json.loads(run("quality", *FILES, "--alpha", 0.5, "--json").stdout)
-    found = fitted(folder, "pls", alpha=0.5).quality(random_state=0)
-    assert document["measures"]["agreement"]["value"] == pytest.approx(found.agreement.value)
-    assert document["source"] == "held out"
-    assert "further vote" in run("quality", *FILES, "--alpha", 0.5).stdout
+    options = (*FILES, "--alpha", 0.5, "--method", method)
+    document = json.loads(run("quality", *options, "--json").stdout)
+    found = fitted(folder, method, alpha=0.5).quality(random_state=0)
+    for name in ("rmse", "accuracy", "agreement"):
+        expected = getattr(found, name)
+        assert document["measures"][name]["value"] == pytest.approx(expected.value)
+        assert document["measures"][name]["lower"] == pytest.approx(expected.lower)
+    assert (document["source"], document["method"]) == ("held out", method)
+    assert "further vote" in run("quality", *options).stdout
 
 
 def test_quality_by_votes_set_apart(folder):

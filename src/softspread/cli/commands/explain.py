@@ -1,4 +1,4 @@
-"""``softspread explain``: the votes behind one soft label."""
+"""``softspread explain``: what one soft label is made of."""
 
 from typing import Annotated, Any
 
@@ -8,6 +8,8 @@ from softspread.cli.options import FitInputs, option
 from softspread.cli.runner import Run, command, print_table
 
 SHOWN_CLASSES = 5  # the most probable ones
+SMALLEST_SHARE = 0.005  # less would show as 0 %
+IN_WORDS = {"own vote": "its own votes", "vote": "votes on other items"}  # sources, added up
 
 
 @command()
@@ -15,43 +17,66 @@ def explain(
     run: Run,
     item: Annotated[str, typer.Argument(help="The item to explain, by its id or position.")],
     inputs: FitInputs,
-    top: Annotated[int, option("How many votes to show.", min=1)] = 10,
+    top: Annotated[int, option("How many lines to show.", min=1)] = 10,
 ) -> None:
-    """Show the votes behind one soft label.
+    """Show what one soft label is made of.
 
-    A soft label is a weighted mean of votes; these are the heaviest.
+    It is a sum of shares: of votes on the item and on others, of classifiers, of a prior. These are the
+    heaviest. With --method pls it is a weighted mean of votes.
 
     Example: softspread explain 42 --embeddings X.npy --votes votes.csv
     """
-    inputs.spreading_alone().check()
+    inputs.check()
 
     from softspread.cli import fitting
 
-    fit = fitting.fit(run, inputs.spreading_alone())
+    fit = fitting.fit(run, inputs)
     rows = fit.items.rows_of([item])
     name = fit.items.names[rows].tolist()[0]
     with run.stage("explaining"):
-        table = fit.est.explain(name, top)
-        labels = fit.est.soft_labels().take(rows)
+        everything = fit.est.explain(name, None)
+        p = fit.est.soft_labels_of([name])[0]
+        evidence = float(fit.est.evidence_[rows[0]])
+    table = everything.head(top).astype(object)
     document = {
         "item": name,
-        "soft_label": dict(zip(map(str, labels.classes.tolist()), labels.p[0].tolist(), strict=True)),
-        "evidence": float(labels.evidence[0]),
+        "soft_label": dict(zip(map(str, fit.est.classes_.tolist()), p.tolist(), strict=True)),
+        "evidence": evidence,
         **fit.method,
-        "votes": table.to_dict("records"),
+        **_shares(everything),
+        "votes": table.where(table.notna(), None).to_dict("records"),
     }
     run.answer(document, lambda console: _show(console, document))
+
+
+def _shares(everything: Any) -> dict[str, Any]:
+    """What votes, classifiers and the others bring together, of a blend."""
+    if "source" not in everything:
+        return {}
+    shares = everything.groupby("source")["weight"].sum().sort_values(ascending=False)
+    return {"shares": shares.to_dict()}
+
+
+def _in_words(shares: dict[str, float]) -> str:
+    found = ((IN_WORDS.get(name, name), share) for name, share in shares.items() if share >= SMALLEST_SHARE)
+    return ", ".join(f"{name} {share:.0%}" for name, share in found)
 
 
 def _show(console: Any, document: dict[str, Any]) -> None:
     console.print(f"Item {document['item']}: evidence {document['evidence']:.3g} votes' worth", markup=False)
     for label, p in sorted(document["soft_label"].items(), key=lambda entry: -entry[1])[:SHOWN_CLASSES]:
         console.print(f"  {label:<20} {p:6.1%} {'█' * round(30 * p)}", markup=False)
-    rows = document["votes"]
+    rows, shares = document["votes"], document.get("shares")
     if not rows:
         console.print("No vote reaches this item: its soft label is the prior.")
         return
+    if shares:
+        console.print(f"Made of {_in_words(shares)}")
     names = [name for name in rows[0] if name != "weight"]
-    cells = [(*(row[name] for name in names), f"{row['weight']:.1%}") for row in rows]
-    print_table(console, "The heaviest votes behind it", names, ("weight",), cells)
-    console.print(f"Together {sum(row['weight'] for row in rows):.0%} of its evidence.")
+    cells = [
+        (*("" if row[name] is None else row[name] for name in names), f"{row['weight']:.1%}") for row in rows
+    ]
+    title = "The heaviest shares" if shares else "The heaviest votes behind it"
+    print_table(console, title, names, ("weight",), cells)
+    whole = "the soft label" if shares else "its evidence"
+    console.print(f"Together {sum(row['weight'] for row in rows):.0%} of {whole}.")

@@ -33,12 +33,12 @@ def quality(
 
     Example: softspread quality --embeddings X.npy --votes votes.csv
     """
-    inputs.spreading_alone().check()
+    inputs.check()
     check_confidence(confidence)
 
     from softspread.cli import fitting
 
-    fit = fitting.fit(run, inputs.spreading_alone())
+    fit = fitting.fit(run, inputs)
     counts = None
     if test_votes is not None:
         options = dataclasses.replace(inputs.votes, votes=[test_votes])
