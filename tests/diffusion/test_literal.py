@@ -22,6 +22,15 @@ def test_literal_mode_of_the_estimator_is_algorithm_1(scaling, rng):
     assert est.error_bound_.max() < 1e-6
 
 
+def test_the_tolerance_of_the_loop_can_be_the_papers(rng):
+    """1e-6 for each vote: close to the reference, and not equal to it."""
+    graph = knn_graph(rng.normal(size=(1500, 3)), n_neighbors=8)
+    diffusion = Diffusion(graph, 0.95)
+    votes = VoteTable(np.array([7, 90]), np.array([0, 1]), np.ones(2))
+    exact, rough = literal_mass(diffusion, votes, 2), literal_mass(diffusion, votes, 2, tol=1e-6)
+    assert 1e-10 < np.abs(exact - rough).max() < 1e-5
+
+
 def test_literal_mass_weighs_votes(rng):
     """A vote of weight 2.5 is two and a half votes."""
     graph = knn_graph(rng.normal(size=(40, 2)), n_neighbors=4)

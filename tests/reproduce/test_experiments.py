@@ -14,6 +14,8 @@ MOONS = {"name": "two_moons", "n_items": 60, "n_steps": 30}
 DATASETS = {
     "intervals": ({"name": "sine_curve", "n_items": 120},),
     "dcic": ({"name": "mini_parity"},),
+    "quoted": ({"name": "quoted"},),
+    "overview": ({"name": "digits", "features": "pca2", "n_items": 60, "n_trees": 5},),
 }
 SLOW = {"dawid_skene", "crowdlab", "laplace", "poisson", "self_training"}  # they have tests of their own
 
@@ -43,11 +45,9 @@ def tiny(name):
     if plan.measure == "dcic":
         options |= {"slice": [1], "size": {"items": 60}}
     votes = tuple(min(number, 30 + number % 7) for number in ends(list(plan.votes)) or ())
-    if "sequence" in design:
-        design["sequence"] = [list(votes)]
     return replace(
         plan,
-        datasets=DATASETS.get(plan.measure, (MOONS,)),
+        datasets=DATASETS.get(plan.measure, DATASETS.get(name, (MOONS,))),
         methods=tuple(methods),
         budgets=tuple(ends(list(plan.budgets)) or ()),
         votes=votes,
@@ -64,7 +64,7 @@ def test_every_experiment_runs_and_is_shown(name, tmp_path):
         pytest.importorskip("PIL", reason="needs Pillow")
     plan, progress = tiny(name), Progress()
     frame = run_plan(plan, tmp_path, progress=progress)
-    model_alone = sum("without predictions" in reason for reason in progress.skipped)
+    model_alone = sum("no predictions of a model" in reason for reason in progress.skipped)
     assert len(progress.skipped) == model_alone
     assert progress.n_run == len(plan.trials()) - sum(progress.skipped.values())
     assert len(frame) >= progress.n_run

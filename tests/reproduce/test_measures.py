@@ -5,6 +5,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from small_plans import one_trial
+from softspread.datasets.dataset import LackingError
+from softspread.datasets.digits import reduced
+from softspread.diffusion.diffusion import Diffusion
 from softspread.errors import InputError
 from softspread.reproduce.measures import Bench, measure
 
@@ -33,20 +36,42 @@ def test_votes_of_a_subset_stay_there_and_the_test_items_get_none():
     assert_allclose(row["rmse"] ** 2, 0.8 * row["rmse_train"] ** 2 + 0.2 * row["rmse_test"] ** 2)
 
 
-def test_a_sequence_is_drawn_from_one_generator():
-    """Budget by budget, draw by draw: items, then the numbers that choose their classes."""
-    design = {"sequence": [5, 8], "sequence_draws": 2, "sequence_seed": 4}
-    bench = Bench()
-    n = 80
-    rng = np.random.default_rng(4)
-    for n_votes in (5, 8):
-        for number in (0, 1):
-            items, chance = rng.integers(n, size=n_votes), rng.random(n_votes)
-            task, _ = bench.task(one_trial(budget=None, n_votes=n_votes, draw=number, design=design))
-            assert_array_equal(task.votes.items, items)
-            assert_array_equal(task.votes.labels, (chance >= task.p_true[items, 0]).astype(int))
-    with pytest.raises(InputError, match="not in the sequence"):
-        bench.task(one_trial(budget=None, n_votes=7, design=design))
+def test_features_can_be_reduced_by_the_plan(tmp_path):
+    """ "wide+pca3" are the first three of the components; several dimensions share one reduction."""
+    rng = np.random.default_rng(0)
+    (tmp_path / "mine").mkdir()
+    np.save(tmp_path / "mine" / "features_wide.npy", rng.normal(size=(60, 9)))
+    np.save(tmp_path / "mine" / "counts.npy", rng.integers(0, 3, size=(60, 2)))
+    bench = Bench(tmp_path)
+    three, five = (bench.dataset({"name": "mine", "features": f"wide+pca{d}"}) for d in (3, 5))
+    assert (three.features, three.X.shape, five.X.shape) == ("wide+pca3", (60, 3), (60, 5))
+    assert_array_equal(three.X, five.X[:, :3])
+    assert_allclose(np.abs(three.X), np.abs(reduced(np.load(tmp_path / "mine/features_wide.npy"), "pca3")))
+    with pytest.raises(LackingError, match="no images"):
+        bench.dataset({"name": "mine", "features": "pixels+pca2"})
+
+
+def test_the_papers_loop_is_timed_at_the_papers_tolerance(monkeypatch):
+    """One solve per vote to 1e-6, not to the reference's 1e-10."""
+    asked = []
+    solve = Diffusion.inner_solve
+    monkeypatch.setattr(
+        Diffusion, "inner_solve", lambda self, B, tol, *rest: asked.append(tol) or solve(self, B, tol, *rest)
+    )
+    options = {"way": "literal", "most": 3}
+    trial = one_trial(
+        measure="runtime", dataset={"name": "clusters"}, design={"n_items": 120}, options=options
+    )
+    (row,) = measure(trial, Bench())
+    assert (row["votes"], set(asked)) == (3, {1e-6})
+
+
+def test_quoted_numbers_say_where_they_disagree():
+    """Every number of the tables with runs behind it; EMNIST at alpha 0.9 is far off."""
+    rows = measure(one_trial(measure="quoted", dataset={"name": "quoted"}), Bench())
+    worst = max(rows, key=lambda row: row["errors_apart"] if np.isfinite(row["errors_apart"]) else 0)
+    assert worst["dataset_of_table"] == "emnist_digits"
+    assert 0 < sum(row["disagrees"] for row in rows) < len(rows) / 4
 
 
 def test_n_items_takes_a_part_of_the_dataset():

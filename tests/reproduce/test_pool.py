@@ -31,6 +31,29 @@ def test_work_is_cut_into_pieces_on_one_dataset_the_longest_first():
     assert list(costs.values()) == sorted(costs.values(), reverse=True)
 
 
+def test_draws_that_share_a_search_stay_together():
+    """A row with a star is searched for once: all its draws are in one piece."""
+    jobs = [
+        (trial.key, trial) for trial in load_plan("rmse_10").trials() if trial.dataset["name"] == "digits"
+    ]
+    pieces_of: dict[str, set[int]] = {}
+    for number, piece in enumerate(pieces(jobs)):
+        for _, trial in piece:
+            if "truth" in trial.parameters.values():
+                pieces_of.setdefault(trial.method, set()).add(number)
+    assert {method: len(found) for method, found in pieces_of.items()} == {"pls": 1, "gkr": 1, "knn": 1}
+
+
+def test_features_that_share_a_reduction_stay_together():
+    """One computation serves all dimensions."""
+    text = SMALL.replace(
+        "datasets = [", 'datasets = [{ name = "cifar10h", features = ["f+pca2", "f+pca5"] }, '
+    )
+    jobs = [(trial.key, trial) for trial in small_plan(text).trials()]
+    cut = [{str(trial.dataset.get("features")) for _, trial in piece} for piece in pieces(jobs)]
+    assert {"f+pca2", "f+pca5"} in cut
+
+
 def test_a_missing_library_is_a_reason_not_a_failure(tmp_path, monkeypatch):
     """The trial is left out with the message that names the extra."""
     import builtins

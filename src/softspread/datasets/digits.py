@@ -7,16 +7,20 @@ import warnings
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from softspread._common import validation
 from softspread._common.extras import needs_extra
 from softspread._common.types import AnyArray, FloatArray
-from softspread.datasets.dataset import Dataset, Source
+from softspread.datasets.dataset import Dataset, LackingError, Source
 from softspread.errors import InputError
 from softspread.simulate import N_FOLDS, N_TREES, simulate_soft_labels
 
 LARGEST_GREY = 16.0  # pixels of the digits are 0 to 16
 DIGITS_DIMENSION = 20  # of the embedding, as many as the paper uses
+TECHNIQUES = ("pca", "isomap", "umap")
+NESTED_DIMENSIONS = 512  # the most that the paper reduces to
+ISOMAP_ITEMS = 20_000  # 6.4 GB for distances of all pairs
 
 
 def digits(
@@ -56,10 +60,32 @@ def digits(
     )
 
 
+def split_technique(technique: str) -> tuple[str, int]:
+    """Name and dimension of a reduction, such as ("pca", 20) of "pca20"."""
+    kind = technique.rstrip("0123456789")
+    number = technique[len(kind) :]
+    if kind not in TECHNIQUES or not number:
+        raise InputError(
+            f"features must be pixels, pca<d>, isomap<d> or umap<d> with a number d, got {technique!r}."
+        )
+    return kind, int(number)
+
+
+def largest_dimension(kind: str, X: AnyArray, wanted: int) -> int:
+    """How many dimensions to compute: all that may be asked for where the first ones are always the same.
+
+    The first dimensions of PCA and Isomap do not depend on how many follow; those of UMAP do.
+    """
+    if kind == "umap":
+        return wanted
+    return max(wanted, min(NESTED_DIMENSIONS, X.shape[1] if kind == "pca" else len(X) - 1, len(X) - 1))
+
+
 def reduced(X: AnyArray, technique: str, seed: int = 0) -> FloatArray:
     """Features reduced by technique and dimension in one word, such as "pca20".
 
-    "pixels" leaves them as they are.
+    "pixels" leaves them as they are. One thread of linear algebra and exact eigenvectors: the result does not
+    depend on the number of threads.
 
     Examples
     --------
@@ -68,13 +94,7 @@ def reduced(X: AnyArray, technique: str, seed: int = 0) -> FloatArray:
     """
     if technique == "pixels":
         return np.asarray(X, dtype=np.float64)
-    kind = technique.rstrip("0123456789")
-    number = technique[len(kind) :]
-    if kind not in ("pca", "isomap", "umap") or not number:
-        raise InputError(
-            f"features must be pixels, pca<d>, isomap<d> or umap<d> with a number d, got {technique!r}."
-        )
-    d = int(number)
+    kind, d = split_technique(technique)
     if kind == "umap":
         with needs_extra("embed", "umap features need umap-learn"):
             from umap import UMAP
@@ -84,8 +104,14 @@ def reduced(X: AnyArray, technique: str, seed: int = 0) -> FloatArray:
     from sklearn.decomposition import PCA
     from sklearn.manifold import Isomap
 
-    model = PCA(d, svd_solver="full") if kind == "pca" else Isomap(n_components=d)
-    with warnings.catch_warnings():
+    if kind == "isomap" and len(X) > ISOMAP_ITEMS:
+        raise LackingError(
+            f"Isomap of {len(X):,} items needs {2 * len(X) ** 2 * 8 / 1e9:.0f} GB for the distances of all "
+            f"pairs; it is run up to {ISOMAP_ITEMS:,} items."
+        )
+    # Isomap's default starts its iterations at random; the dense solver has nothing to start
+    model = PCA(d, svd_solver="full") if kind == "pca" else Isomap(n_components=d, eigen_solver="dense")
+    with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")  # Isomap says that it joins the pieces of its graph, and how
         return np.asarray(model.fit_transform(X), dtype=np.float64)
 

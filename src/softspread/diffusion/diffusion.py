@@ -226,20 +226,20 @@ class Diffusion:
         reach = self._profile(rank[row])[rank[vote_rows]] * self.sources(vote_rows)
         return np.asarray(reach if self._factor is None else reach / self._factor[rank[row]])
 
-    def literal_profile(self, row: int) -> FloatArray:
+    def literal_profile(self, row: int, tol: float = PROFILE_TOL) -> FloatArray:
         """Algorithm 1, lines 11 and 12: one solve for one vote, divided as the scaling says, (n,)."""
         seed = self.graph.rank[row]
-        phi = self._profile(seed)
+        phi = self._profile(seed, tol)
         if self._factor is not None:
             phi = phi * self._factor[seed] / self._factor
         scale = {"peak": float(phi.max()), "source": float(phi[seed]), "none": 1.0}[self.scaling]
         return self.graph.to_user_order(phi / scale)
 
-    def _profile(self, inner_row: int) -> FloatArray:
+    def _profile(self, inner_row: int, tol: float = PROFILE_TOL) -> FloatArray:
         """M e_q of the symmetric system, unscaled, in inner numbering."""
         unit = np.zeros((self.n_items, 1))
         unit[inner_row] = 1.0
-        return np.asarray(self.inner_solve(unit, PROFILE_TOL).X[:, 0])
+        return np.asarray(self.inner_solve(unit, tol).X[:, 0])
 
     # ---------------------------------------------------------------------------------------- inner numbering
     def inner_solve(self, B: FloatArray, tol: float, advance: Advance = no_progress) -> Solution:

@@ -8,20 +8,29 @@ the other measures (dataset, method, seed, versions) is added by :mod:`softsprea
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from softspread import datasets, metrics
-from softspread._common.types import AnyArray, FloatArray, IntArray
+from softspread._common.types import FloatArray, IntArray
 from softspread.datasets.dataset import Dataset, LackingError, normalized_entropy
+from softspread.datasets.digits import largest_dimension, reduced, split_technique
 from softspread.datasets.registry import ZERO_SHOT_NOTE
 from softspread.errors import InputError
 from softspread.graph.builders import knn_graph
 from softspread.graph.graph import Graph
-from softspread.reproduce.methods.methods import Outcome, Task, check_soft_labels, find_method
+from softspread.reproduce.methods.methods import (
+    TRUTH,
+    TRUTH_TRIALS,
+    Outcome,
+    Task,
+    Tuned,
+    check_soft_labels,
+    find_method,
+)
 from softspread.reproduce.plan import Trial, fingerprint
 from softspread.simulate import draw_crowd_votes, draw_votes, make_crowd
 from softspread.votes.votes import Votes
@@ -41,6 +50,7 @@ N_ANNOTATORS = 40
 ENTROPY_BINS = 20
 # Gaussian clouds that touch, as embeddings of images do
 CLUSTERS, CLUSTER_DIMENSION, CLUSTER_SPREAD = 10, 20, 1.0
+PAPER_TOL = 1e-6  # the relative residual that the paper's solver stops at
 FEW_ITEMS = 10_000  # above, an approximate search is quicker by far; the graph is not what is timed
 FEW_BOOTSTRAPS = 20  # the fewest allowed: only the estimate is used, not its interval
 
@@ -54,6 +64,8 @@ class Bench:
         self._graphs: dict[str, dict[tuple[int, str], Graph]] = {}
         self._numbers: dict[str, float] = {}
         self._benchmarks: dict[str, Opened] = {}
+        self._tuned: dict[tuple[str, int, int], Tuned] = {}
+        self._reduced: dict[str, FloatArray] = {}
 
     def dataset(self, description: Any) -> Dataset:
         """Load a dataset by its description, once."""
@@ -65,9 +77,35 @@ class Bench:
                 self._graphs = {
                     name: kept for name, kept in self._graphs.items() if not name.startswith(oldest)
                 }
-            options = {name: value for name, value in description.items() if name != "name"}
-            self._datasets[key] = datasets.load(description["name"], self.data, **options)
+            self._datasets[key] = self._load(dict(description))
         return self._datasets[key]
+
+    def _load(self, description: dict[str, Any]) -> Dataset:
+        """A dataset as the plan describes it; features "clip+pca20" are those named first, reduced."""
+        name = str(description.pop("name"))
+        base, plus, technique = str(description.get("features", "")).partition("+")
+        if not plus:
+            return datasets.load(name, self.data, **description)
+        if base == "pixels":
+            del description["features"]
+            found = datasets.load(name, self.data, **description)
+            X = flat_pixels(found)
+        else:
+            found = datasets.load(name, self.data, **(description | {"features": base}))
+            if found.X is None:
+                raise LackingError(f"{name} has no features {base}.")
+            X = found.X
+        whole = f"{base}+{technique}"
+        return found.with_features(self._reduce(fingerprint([name, description, base]), X, technique), whole)
+
+    def _reduce(self, key: str, X: FloatArray, technique: str) -> FloatArray:
+        """Features reduced; of techniques whose dimensions are nested the first ones are taken."""
+        kind, dimension = split_technique(technique)
+        largest = largest_dimension(kind, X, dimension)
+        kept = f"{key}-{kind}{largest}"
+        if kept not in self._reduced:
+            self._reduced = {kept: reduced(X, f"{kind}{largest}")}  # one at a time: they are large
+        return np.ascontiguousarray(self._reduced[kept][:, :dimension])
 
     def task(self, trial: Trial) -> tuple[Task, IntArray | None]:
         """Items and votes of a trial, and the rows that may be voted on if not all."""
@@ -80,7 +118,21 @@ class Bench:
         among = _allowed(data.n_items, trial, rng)
         votes = draw(data, trial, rng, among)
         task = Task(data, votes, int(rng.integers(2**31 - 1)), self._graphs.setdefault(key, {}))
+        if TRUTH in trial.parameters.values():
+            task.tuned = self._search(trial, data, among, key)
         return task, among
+
+    def _search(self, trial: Trial, data: Dataset, among: IntArray | None, key: str) -> Tuned:
+        """The search of a row with a star: one for all draws of a dataset at a budget."""
+        n_trials = int(trial.options.get("truth_trials", TRUTH_TRIALS))
+        kept = (key, trial.tuning_key, n_trials)
+        if kept not in self._tuned:
+
+            def fresh(number: int) -> Votes:
+                return draw(data, trial, np.random.default_rng([trial.seed, number, trial.tuning_key]), among)
+
+            self._tuned[kept] = Tuned(fresh, n_trials, trial.seed)
+        return self._tuned[kept]
 
     def cluster_graph(self, X: FloatArray, key: str) -> Graph:
         """Graph of points made for timing, built once for all ways of spreading."""
@@ -114,6 +166,13 @@ class Bench:
         return self._numbers[key]
 
 
+def flat_pixels(data: Dataset) -> FloatArray:
+    """Pixels of every image as one row of numbers from 0 to 1."""
+    if data.images is None:
+        raise LackingError(f"{data.name} has no images in its folder, so there are no pixels to reduce.")
+    return np.asarray(data.images, dtype=np.float64).reshape(data.n_items, -1) / 255
+
+
 def _allowed(n: int, trial: Trial, rng: np.random.Generator) -> IntArray | None:
     share = trial.design.get("subset_share", trial.design.get("train_share"))
     if share is None:
@@ -131,8 +190,6 @@ def draw(data: Dataset, trial: Trial, rng: np.random.Generator, among: IntArray 
         trial.n_votes if trial.n_votes is not None else max(1, round((trial.budget or 0) * data.n_items))
     )
     crowd = trial.design.get("crowd", "plain")
-    if "sequence" in trial.design:
-        return _in_sequence(data.p_true, trial, data.classes)
     if crowd == "plain":
         return draw_votes(data.p_true, n_votes, rng, classes=data.classes, among=among)
     if crowd == "real":
@@ -144,23 +201,6 @@ def draw(data: Dataset, trial: Trial, rng: np.random.Generator, among: IntArray 
     )
     burst = trial.design.get("burst", 1)
     return draw_crowd_votes(data.p_true, n_votes, rng, people, classes=data.classes, among=among, burst=burst)
-
-
-def _in_sequence(p_true: FloatArray, trial: Trial, classes: AnyArray) -> Votes:
-    """Draw votes from one generator that runs through all budgets, and all draws of each, in order.
-
-    Design: ``sequence``, the numbers of votes, a list in a list; ``sequence_draws`` of each;
-    ``sequence_seed``.
-    """
-    rng = np.random.default_rng(int(trial.design["sequence_seed"]) + trial.seed)
-    for n_votes in trial.design["sequence"]:
-        for number in range(int(trial.design["sequence_draws"])):
-            votes = draw_votes(p_true, n_votes, rng, classes=classes)
-            if (n_votes, number) == (trial.n_votes, trial.draw):
-                return votes
-    raise InputError(
-        f"draw {trial.draw} of {trial.n_votes} votes is not in the sequence {trial.design['sequence']}."
-    )
 
 
 def _some_real_votes(data: Dataset, n_votes: int, rng: np.random.Generator) -> Votes:
@@ -185,6 +225,13 @@ def _run_method(trial: Trial, task: Task) -> tuple[Outcome, float]:
     return outcome, time.perf_counter() - started
 
 
+def answer(outcome: Outcome, task: Task) -> FloatArray:
+    """The soft labels of an outcome, which must have some."""
+    if outcome.p is None:
+        raise LackingError(f"a method without an answer: {outcome.undefined}.")
+    return check_soft_labels(outcome.p, task.data.n_items, task.n_classes)
+
+
 def errors(p_true: FloatArray, p: FloatArray) -> Row:
     """Measure all distances to the truth."""
     return {
@@ -202,14 +249,11 @@ def scores(trial: Trial, bench: Bench) -> list[Row]:
     task, among = bench.task(trial)
     outcome, seconds = _run_method(trial, task)
     n = task.data.n_items
-    p = check_soft_labels(outcome.p, n, task.n_classes)
-    row: Row = {
-        "features": task.data.features,
-        "n_items": n,
-        "votes": len(task.votes),
-        **errors(task.p_true, p),
-        "seconds": seconds,
-    }
+    row: Row = {"features": task.data.features, "n_items": n, "votes": len(task.votes), "seconds": seconds}
+    if outcome.p is None:
+        return [row | {"undefined": outcome.undefined}]
+    p = answer(outcome, task)
+    row |= errors(task.p_true, p)
     if outcome.evidence is not None:
         row["mean_evidence"] = float(outcome.evidence.mean())
     if outcome.chosen:
@@ -243,7 +287,7 @@ def estimated_rmse(trial: Trial, bench: Bench) -> list[Row]:
     """
     task, among = bench.task(trial)
     outcome, seconds = _run_method(trial, task)
-    p = check_soft_labels(outcome.p, task.data.n_items, task.n_classes)
+    p = answer(outcome, task)
     if among is None:
         raise InputError("estimated_rmse needs a train_share in the design.")
     test = np.setdiff1d(np.arange(len(p)), among)
@@ -284,7 +328,7 @@ def growing_votes(trial: Trial, bench: Bench) -> list[Row]:
     for step in trial.options["steps"]:
         part = replace(task, votes=first_votes(task.votes, step))
         outcome, seconds = _run_method(trial, part)
-        p = check_soft_labels(outcome.p, len(outcome.p), task.n_classes)
+        p = answer(outcome, part)
         rows.append({"n_items": len(p), "votes": step, **errors(task.p_true, p), "seconds": seconds})
     return rows
 
@@ -312,9 +356,13 @@ def entropy(trial: Trial, bench: Bench) -> list[Row]:
 def runtime(trial: Trial, bench: Bench) -> list[Row]:
     """Time a vote, graph excluded: all votes together, live one by one, and one solve per vote.
 
-    Options: ``way`` "batch", "live" or "literal"; ``most`` votes for the slow ways.
+    Options: ``way`` "batch", "live" or "literal"; ``most`` votes for the slow ways. The loop, one solve per
+    vote, has the tolerance of the paper's.
     """
+    from softspread.diffusion.diffusion import Diffusion
+    from softspread.diffusion.literal import literal_mass
     from softspread.estimators.spreading import ProbabilisticLabelSpreading
+    from softspread.votes.table import VoteTable
 
     n, way = int(trial.design["n_items"]), trial.options["way"]
     rng = np.random.default_rng([trial.seed, n, trial.draw])
@@ -324,12 +372,16 @@ def runtime(trial: Trial, bench: Bench) -> list[Row]:
     graph = bench.cluster_graph(X, f"clusters-{n}-{trial.draw}-{trial.seed}")
     m = max(1, round((trial.budget or 0.1) * n))
     items = rng.integers(n, size=m)
-    solver = "literal" if way == "literal" else "auto"
     if way != "batch":
         items = items[: int(trial.options.get("most", 50))]
-    estimator = ProbabilisticLabelSpreading(
-        **trial.parameters, solver=solver, annotator_model="none", n_jobs=1
-    )
+    if way == "literal":
+        diffusion = Diffusion(graph, float(trial.parameters["alpha"]), n_jobs=1)
+        table = VoteTable(items, own[items], np.ones(len(items)))
+        literal_mass(diffusion, table.take(slice(1)), CLUSTERS, tol=PAPER_TOL)  # loads the compiled code
+        started = time.perf_counter()
+        literal_mass(diffusion, table, CLUSTERS, tol=PAPER_TOL)
+        return [_timed(n, len(items), time.perf_counter() - started)]
+    estimator = ProbabilisticLabelSpreading(**trial.parameters, annotator_model="none", n_jobs=1)
     # a first fit loads the compiled code, and for "live" is the state that votes come to
     estimator.fit(graph, Votes.from_pairs(items[:1], own[items[:1]], classes=list(range(CLUSTERS))))
     started = time.perf_counter()
@@ -340,9 +392,16 @@ def runtime(trial: Trial, bench: Bench) -> list[Row]:
         estimator.fit(graph, Votes.from_pairs(items, own[items], classes=list(range(CLUSTERS))))
     seconds = time.perf_counter() - started
     n_done = len(items) - 1 if way == "live" else len(items)
-    return [
-        {"n_items": n, "votes": n_done, "seconds": seconds, "ms_per_vote": 1e3 * seconds / max(1, n_done)}
-    ]
+    return [_timed(n, n_done, seconds)]
+
+
+def _timed(n: int, n_votes: int, seconds: float) -> Row:
+    return {
+        "n_items": n,
+        "votes": n_votes,
+        "seconds": seconds,
+        "ms_per_vote": 1e3 * seconds / max(1, n_votes),
+    }
 
 
 def consistency(trial: Trial, bench: Bench) -> list[Row]:
@@ -394,6 +453,18 @@ def dcic(trial: Trial, bench: Bench) -> list[Row]:
     return run_trial(trial, bench.benchmark(trial))
 
 
+def quoted(trial: Trial, bench: Bench) -> list[Row]:
+    """Numbers of the paper's tables beside the means of the authors' runs."""
+    from softspread.reproduce.quoted import compare_with_runs
+
+    rows = []
+    for one in compare_with_runs():
+        row = asdict(one)
+        row["dataset_of_table"] = row.pop("dataset")
+        rows.append(row | {"errors_apart": one.errors_apart, "disagrees": one.disagrees})
+    return rows
+
+
 MEASURES: dict[str, Callable[[Trial, Bench], list[Row]]] = {
     "scores": scores,
     "estimated_rmse": estimated_rmse,
@@ -403,6 +474,7 @@ MEASURES: dict[str, Callable[[Trial, Bench], list[Row]]] = {
     "consistency": consistency,
     "intervals": intervals,
     "dcic": dcic,
+    "quoted": quoted,
 }
 
 

@@ -53,8 +53,16 @@ class Trial:
 
         The method is not part of it, so all methods see the same votes.
         """
+        return self._key_without("measure", "method", "parameters", "options")
+
+    @property
+    def tuning_key(self) -> int:
+        """A seed of the search for the best parameters: the same for all draws, whose votes are others."""
+        return self._key_without("measure", "method", "parameters", "options", "draw")
+
+    def _key_without(self, *entries: str) -> int:
         about = self.describe()
-        for entry in ("measure", "method", "parameters", "options"):
+        for entry in entries:
             del about[entry]
         about["dataset"].pop("features", None)
         return int(fingerprint(about)[:15], 16)
@@ -137,9 +145,9 @@ def load_plan(name: str, quick: bool = True) -> Plan:
 
     Examples
     --------
-    >>> plan = load_plan("rmse_10")
+    >>> plan = load_plan("rmse_1")
     >>> plan.paper, len(plan.trials()) > 0
-    ('Table 1', True)
+    ('Table A.2', True)
     """
     if name.endswith(".toml"):
         path = Path(name)

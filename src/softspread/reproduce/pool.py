@@ -18,6 +18,7 @@ from typing import Any
 from softspread.datasets.dataset import LackingError
 from softspread.errors import InputError, MissingExtraError, SoftspreadWarning
 from softspread.reproduce.measures import Bench, Row, measure
+from softspread.reproduce.methods.methods import TRUTH, TRUTH_TRIALS
 from softspread.reproduce.plan import Trial, fingerprint
 
 Job = tuple[str, Trial]  # a trial and its key
@@ -33,7 +34,7 @@ METHOD_SECONDS = {
     "gkr": 0.05,
     "knn": 0.05,
 }  # on 1,000 items
-CHOICE_SECONDS = {"auto": 1.0, "truth": 4.0}  # of a word as parameter
+CHOICE_SECONDS = {"auto": 1.0, "truth": 0.1}  # of a word as parameter; "truth" for each trial of its search
 SPREAD_SECONDS = 0.1
 FAR_SECONDS = {0.99: 0.2, 0.999: 0.4}  # such alpha and above
 
@@ -54,8 +55,10 @@ def expected_seconds(trial: Trial) -> float:
     n = int(trial.design.get("n_items") or trial.dataset.get("n_items") or usual)
     words = [value for value in trial.parameters.values() if isinstance(value, str)]
     seconds = METHOD_SECONDS.get(trial.method, SPREAD_SECONDS) + sum(
-        CHOICE_SECONDS.get(word, 0.0) for word in words
+        CHOICE_SECONDS.get(word, 0.0) for word in words if word != TRUTH
     )
+    if TRUTH in words and trial.draw == 0:  # the draws after the first find the search done
+        seconds += CHOICE_SECONDS[TRUTH] * int(trial.options.get("truth_trials", TRUTH_TRIALS))
     alpha = trial.parameters.get("alpha", 0.0)
     if not isinstance(alpha, str):
         seconds += sum(extra for level, extra in FAR_SECONDS.items() if alpha >= level)
@@ -112,22 +115,34 @@ def execute(missing: Sequence[Job], data: Path | None, processes: Processes | No
 def pieces(missing: Sequence[Job]) -> Iterator[list[Job]]:
     """Split the work into pieces, each on one dataset.
 
-    The dataset with the most work comes first, so that the last pieces are short.
+    The dataset with the most work comes first, so that the last pieces are short. Draws that share a search
+    for the best parameters, and features that share a reduction, stay in one piece.
     """
-    groups: dict[str, list[tuple[float, Job]]] = {}
-    for job in missing:
-        shared = fingerprint([dict(job[1].dataset), job[1].design.get("n_items")])
-        groups.setdefault(shared, []).append((expected_seconds(job[1]), job))
-    for group in sorted(groups.values(), key=lambda group: -sum(seconds for seconds, _ in group)):
+    groups: dict[str, dict[str, list[tuple[float, Job]]]] = {}
+    for number, job in enumerate(missing):
+        trial = job[1]
+        shared = fingerprint([dict(trial.dataset), trial.design.get("n_items")])
+        inseparable = str(number)
+        features = str(trial.dataset.get("features", ""))
+        if TRUTH in trial.parameters.values():
+            inseparable = f"{trial.method}-{trial.tuning_key}"
+        elif "+" in features:
+            shared = inseparable = fingerprint([trial.dataset["name"], features.rstrip("0123456789")])
+        groups.setdefault(shared, {}).setdefault(inseparable, []).append((expected_seconds(trial), job))
+    for group in sorted(groups.values(), key=lambda group: -sum(map(_seconds, group.values()))):
         piece: list[Job] = []
         total = 0.0
-        for seconds, job in sorted(group, key=lambda entry: -entry[0]):
-            if piece and total + seconds > PIECE_SECONDS:
+        for part in sorted(group.values(), key=lambda part: -_seconds(part)):
+            if piece and total + _seconds(part) > PIECE_SECONDS:
                 yield piece
                 piece, total = [], 0.0
-            piece.append(job)
-            total += seconds
+            piece += [job for _, job in part]
+            total += _seconds(part)
         yield piece
+
+
+def _seconds(part: Sequence[tuple[float, Job]]) -> float:
+    return sum(seconds for seconds, _ in part)
 
 
 @contextmanager

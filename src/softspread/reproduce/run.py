@@ -29,6 +29,7 @@ def no_progress(steps: int) -> None:
     """Report to nobody."""
 
 
+NO_DATASET = ("runtime", "consistency", "dcic", "quoted")  # measures that find or make their own items
 ROWS = "trials.jsonl"
 TABLE = "trials.csv"
 EXTRA_LIBRARIES = {
@@ -195,7 +196,7 @@ def _possible(
     """Leave out trials whose dataset is not in the data folder."""
     for trial in trials:
         name = str(trial.dataset["name"])
-        if trial.measure in ("runtime", "consistency", "dcic") or datasets.available(name, data):
+        if trial.measure in NO_DATASET or datasets.available(name, data):
             yield trial
         else:
             progress.skip(f"{name} is not in the data folder. {datasets.describe(name)}")

@@ -17,7 +17,7 @@ from softspread.votes.votes import Votes
 
 SPARSE = (4.0, 6.0)  # the stretch with few votes
 SPARSE_SHARE = 1 / 20
-METHODS = ("wilson", "wilson_floor", "hoeffding", "hoeffding_no_bias")
+METHODS = ("wilson", "wilson_floor", "goodman", "sison_glaz", "dirichlet", "hoeffding", "hoeffding_no_bias")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -34,13 +34,17 @@ def tune_against_truth(
     method: str,
     n_trials: int,
     options: SpreadOptions,
+    fresh: Callable[[int], Ballots] | None = None,
 ) -> Tuning:
     """Bayesian optimisation of the RMSE to known soft labels.
 
     Parameters
     ----------
+    ballots : the votes that every trial is measured on; with ``fresh`` only their number counts
     truth : (n, n_classes), rows summing to 1
     method : "pls", "gkr" or "knn"
+    fresh : draws new votes for each trial, by its number, as the paper does; the winner is then the setting
+        with the luckiest votes among the good ones, and has to be judged on others
     """
     try:
         import optuna
@@ -49,36 +53,43 @@ def tune_against_truth(
     if isinstance(items, Graph) and method != "pls":
         raise InputError(f"method={method!r} needs the features of the items, not a Graph.")
     evaluate = _objective(items, ballots, truth, method, options)
+    votes_of = fresh or (lambda _: ballots)
     seed = int(validation.generator(options.random_state).integers(2**31 - 1))
     level = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
         study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
         points = []
-        for _ in range(n_trials):
+        for number in range(n_trials):
             trial = study.ask()
-            points.append(evaluate(trial))
+            points.append(evaluate(trial, votes_of(number)))
             study.tell(trial, points[-1].score)
     finally:
         optuna.logging.set_verbosity(level)
     best = min(points, key=lambda point: point.score)
+    votes = ", each on votes of its own" if fresh else ""
     words = (
-        f"lowest RMSE to the given truth, {best.score:.4f}, in {n_trials} trials; the ground truth WAS used."
+        f"lowest RMSE to the given truth, {best.score:.4f}, in {n_trials} trials{votes}; the ground truth "
+        "WAS used."
     )
     return Tuning(best, tuple(points), "rmse", words, used_truth=True, method=method)
 
 
 def _objective(
     items: AnyArray | Graph, ballots: Ballots, truth: FloatArray, method: str, options: SpreadOptions
-) -> Callable[[Any], TuningPoint]:
-    """A function that draws a setting from a trial and measures it."""
+) -> Callable[[Any, Ballots], TuningPoint]:
+    """A function that draws a setting from a trial and measures it on some votes."""
     n, n_classes = truth.shape
-    counts = np.zeros_like(truth)
-    counts[ballots.voted] = ballots.counts
+    most_votes = max(1, ballots.n_votes)
     uniform = np.full((n, n_classes), 1 / n_classes)
     graphs = CandidateGraphs(items, range(1, min(MOST_NEIGHBORS, n - 1) + 1), options)
 
-    def by_spreading(trial: Any) -> TuningPoint:
+    def table(ballots: Ballots) -> FloatArray:
+        counts = np.zeros_like(truth)
+        counts[ballots.voted] = ballots.counts
+        return counts
+
+    def by_spreading(trial: Any, ballots: Ballots) -> TuningPoint:
         uniform_draw = trial.suggest_float("alpha_to_the_fifth", 0.0, LARGEST_ALPHA**BETA)
         alpha = float(uniform_draw ** (1 / BETA))
         number = 0 if isinstance(items, Graph) else trial.suggest_int("n_neighbors", 1, max(graphs.numbers))
@@ -90,18 +101,20 @@ def _objective(
         p = soft_labels(spread.mass(), uniform, DEFAULT_STRENGTH)
         return TuningPoint(alpha, graph.n_neighbors, DEFAULT_STRENGTH, None, rmse(truth, p), np.nan)
 
-    def by_kernel(trial: Any) -> TuningPoint:
+    def by_kernel(trial: Any, ballots: Ballots) -> TuningPoint:
         from softspread.estimators.baselines import GaussianKernelRegression
 
         gamma = trial.suggest_float("gamma", *GAMMA_RANGE, log=True)
-        p = GaussianKernelRegression(gamma=gamma).fit(items, counts).predict_proba()
-        return TuningPoint(None, None, None, gamma, rmse(truth, p), np.nan)
+        kernel = GaussianKernelRegression(gamma=gamma, prior_strength=DEFAULT_STRENGTH)
+        p = kernel.fit(items, table(ballots)).predict_proba()
+        return TuningPoint(None, None, DEFAULT_STRENGTH, gamma, rmse(truth, p), np.nan)
 
-    def by_neighbors(trial: Any) -> TuningPoint:
+    def by_neighbors(trial: Any, ballots: Ballots) -> TuningPoint:
         from softspread.estimators.baselines import KNeighborsVotes
 
-        number = trial.suggest_int("n_neighbors", 1, max(1, ballots.n_votes))
-        p = KNeighborsVotes(n_neighbors=number, n_jobs=options.n_jobs).fit(items, counts).predict_proba()
+        number = trial.suggest_int("n_neighbors", 1, most_votes)
+        nearest = KNeighborsVotes(n_neighbors=number, n_jobs=options.n_jobs)
+        p = nearest.fit(items, table(ballots)).predict_proba()
         return TuningPoint(None, number, None, None, rmse(truth, p), np.nan)
 
     return {"pls": by_spreading, "gkr": by_kernel, "knn": by_neighbors}[method]

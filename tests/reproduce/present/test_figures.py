@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose
 from small_plans import small_plan
 from softspread.errors import InputError
 from softspread.reproduce.present.drawing import pyplot
-from softspread.reproduce.present.figures import FIGURES, draw_figure
+from softspread.reproduce.present.figures import FIGURES, curve_names, draw_figure
+from softspread.reproduce.present.tables import labelled
 
 pytest.importorskip("matplotlib", reason="needs matplotlib")
 
@@ -33,24 +34,35 @@ def drawn():
     ("name", "parameters", "columns", "xs"),
     [
         ("evidence", [{"alpha": 0.5}, {"alpha": 0.9}], {"mean_evidence": [0.3, 0.1]}, [2, 10]),
-        ("neighbors", [{"n_neighbors": 5}, {"n_neighbors": 20}], {}, [5, 20]),
+        ("neighbors", [{"n_neighbors": 5}, {"n_neighbors": 20}], {}, [6, 21]),
         ("trajectories", [{}, {}], {"budget": [0.1, 1.0]}, [0.1, 1.0]),
     ],
 )
 def test_lines_run_over_the_setting(drawn, name, parameters, columns, xs):
     """Each point lies where its trial says."""
     budget = {} if "budget" in columns else {"budget": 0.1}
-    (axes,) = drawn(name, trials(parameters, rmse=[0.3, 0.1], **columns, **budget))
+    axes = drawn(name, trials(parameters, rmse=[0.3, 0.1], **columns, **budget))[0]
     assert_allclose(axes.containers[0][0].get_xydata(), np.column_stack([xs, [0.3, 0.1]]))
 
 
-def test_the_lowest_of_each_budget_is_framed(drawn):
-    """In the column of 10 % the second alpha, in that of 100 % the first."""
-    settings = [{"alpha": 0.1}, {"alpha": 0.9}] * 2
-    (axes,) = drawn("heat_budget", trials(settings, budget=[0.1, 0.1, 1, 1], rmse=[0.3, 0.2, 0.1, 0.2]))
-    assert [frame.get_xy() for frame in axes.patches] == [(-0.5, 0.5), (0.5, -0.5)]
-    assert [text.get_text() for text in axes.get_xticklabels()] == ["10 %", "100 %"]
-    assert {text.get_text() for text in axes.texts} == {"0.300", "0.200", "0.100"}
+def test_the_authors_runs_have_a_panel_of_their_own(drawn):
+    """Their mean on CIFAR-10 at their k = 21 and alpha 0.9, with the same vertical axis as ours."""
+    frame = trials(
+        [{"alpha": 0.9, "n_neighbors": 5}, {"alpha": 0.9, "n_neighbors": 20}], rmse=[0.3, 0.1], budget=0.1
+    )
+    ours, theirs = drawn("neighbors", frame)
+    assert "authors" in theirs.get_title()
+    curve = {container.get_label(): container[0].get_xydata() for container in theirs.containers}["alpha 0.9"]
+    assert_allclose(dict(curve.tolist())[21], 0.1297, atol=1e-4)
+    assert ours.get_ylim() == theirs.get_ylim()
+
+
+def test_curves_are_called_by_their_parameter():
+    """alpha alone where all is spreading; beside others with the method."""
+    frame = labelled(trials([{"alpha": 0.9}], rmse=[0.1], budget=0.1))
+    assert curve_names(frame) == ["alpha 0.9"]
+    rival = labelled(trials([{"gamma": 1.0}], rmse=[0.1], budget=0.1).assign(method="gkr"))
+    assert curve_names(pd.concat([frame, rival])) == ["PLS, alpha 0.9", "GKR, gamma 1"]
 
 
 def test_plans_without_figure_or_trials_draw_nothing(tmp_path):
@@ -63,3 +75,5 @@ def test_plans_without_figure_or_trials_draw_nothing(tmp_path):
         draw_figure(replace(small_plan(), figure="magic"), frame, path)
     assert draw_figure(small_plan(), frame, path)
     assert path.read_bytes().startswith(b"\x89PNG")
+    assert path.with_suffix(".pdf").exists()
+    assert path.with_suffix(".svg").exists()

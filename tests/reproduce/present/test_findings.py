@@ -75,13 +75,31 @@ def test_neighbours_and_alpha():
     assert small.number == "alpha 0.1: RMSE 0.2000 with 50 neighbours, 0.3000 with 5"
 
 
-def test_the_authors_rows_are_compared_with_their_spread():
-    """One row on their mean, one far away."""
-    frame = rows_of([0.5, 0.9], budget=np.nan, votes=100, rmse=[0.2203, 0.9])
-    frame["dataset"] = "two_moons"
-    (found,) = check_findings({"moons_raw": frame})
-    assert not found.holds
-    assert found.number.startswith("1 of 2; not: pls_0.9")
+def over_points(alpha, rmse, **columns):
+    """Trials on several draws of the points of two moons."""
+    points = [json.dumps({"random_state": number}) for number in range(len(rmse))]
+    return rows_of([alpha] * len(rmse), rmse=rmse, dataset_options=points, dataset="two_moons", **columns)
+
+
+@pytest.mark.parametrize(("spread", "holds"), [(0.05, True), (0.001, False)])
+def test_the_authors_rows_are_held_against_the_spread_over_draws_of_points(spread, holds):
+    """Their .2203 at alpha 0.5 and 100 votes is .03 from our mean: one more draw could lie there, or not."""
+    rmse = 0.25 + spread * np.array([-1.0, 0.0, 1.0])
+    (found,) = check_findings({"moons_raw": over_points(0.5, rmse, budget=np.nan, votes=100)})
+    assert found.holds is holds
+    assert found.number.startswith("1 of 1" if holds else "0 of 1; not: pls_0.5 at 100 votes: theirs 0.2203")
+
+
+@pytest.mark.parametrize(("kernel", "holds"), [([0.2, 0.3, 0.4], True), ([0.0, 0.1, 0.35], False)])
+def test_spreading_beats_the_baselines_over_draws_of_points(kernel, holds):
+    """Ahead by more than two standard errors of the draws of points, not on a chosen one."""
+    ours = over_points(0.9, [0.1, 0.1, 0.1], budget=0.1, votes=100)
+    rival = ours.assign(method="gkr", parameters='{"gamma": 1.0}', rmse=kernel)
+    worse = ours.assign(method="knn", parameters='{"n_neighbors": 5}', rmse=0.5)
+    found = check_findings({"rmse_10": pd.concat([ours, rival, worse])})
+    (best,) = [one for one in found if "beats both" in one.statement]
+    assert best.holds is holds
+    assert "of 3 draws of the points" in best.number
 
 
 def against_a_kernel(ours, theirs, **parameters):

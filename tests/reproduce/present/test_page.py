@@ -33,9 +33,12 @@ def test_the_page_is_complete_in_itself(tmp_path):
     plan, progress = small_plan(), Progress()
     frame = run_plan(plan, tmp_path, progress=progress)
     shown = present(plan, frame, tmp_path)
-    write_page([shown], tmp_path, "softspread reproduce small", progress.skipped)
+    write_page([shown], tmp_path, "softspread reproduce all --seed 7", progress.skipped, "--seed 7")
     html = (tmp_path / "report.html").read_text()
     assert "data:image/png;base64" in html
+    for page in ("report.html", "report.md"):  # every number carries its command
+        assert "softspread reproduce small --seed 7" in (tmp_path / page).read_text()
+    assert "small/figure.pdf" in html
     assert "src='http" not in html
     assert "jcpeterson" in html
     assert (tmp_path / "small" / "table.tex").read_text().count(r"\midrule") == 1

@@ -83,7 +83,7 @@ def _reproduce(run: Run, names: list[str], full: bool, data: Path | None, out: P
     ordered = [shown[plan.name] for plan in plans]
     options = f"{'--full' if full else '--quick'} --seed {run.seed}" + (f" --data {data}" if data else "")
     typed = f"softspread reproduce {' '.join(names)} {options}"
-    found = write_page(ordered, out, typed, progress.skipped)
+    found = write_page(ordered, out, typed, progress.skipped, options)
     for reason, number in progress.skipped.items():
         run.note(f"left out, {number} trials: {reason}")
 

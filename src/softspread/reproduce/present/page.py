@@ -1,6 +1,6 @@
 """One page per run: question, table, figure, findings, and how ours differ from the paper's.
 
-<out>/<experiment>/{trials.csv, table.md, table.tex, figure.png}  ->  <out>/report.html, <out>/report.md
+<out>/<experiment>/{trials.csv, table.md, table.tex, figure.png, .pdf, .svg}  ->  <out>/report.html, report.md
 """
 
 import base64
@@ -14,6 +14,7 @@ import pandas as pd
 from softspread import report
 from softspread.errors import MissingExtraError
 from softspread.reproduce.plan import Plan
+from softspread.reproduce.present.drawing import FORMATS
 from softspread.reproduce.present.figures import draw_figure
 from softspread.reproduce.present.findings import Finding, check_findings
 from softspread.reproduce.present.tables import Table, make_table
@@ -47,12 +48,20 @@ def present(plan: Plan, frame: pd.DataFrame, out: Path) -> Shown:
     return Shown(plan, frame, table, path if drawn else None, missing)
 
 
-def write_page(shown: Sequence[Shown], out: Path, command: str, skipped: Mapping[str, int]) -> list[Finding]:
-    """Write report.html, report.md and findings.json, and return the findings."""
+def write_page(
+    shown: Sequence[Shown], out: Path, command: str, skipped: Mapping[str, int], options: str = ""
+) -> list[Finding]:
+    """Write report.html, report.md and findings.json, and return the findings.
+
+    Parameters
+    ----------
+    command : what was typed
+    options : of the command; with the name of an experiment they give its numbers again
+    """
     found = check_findings({one.plan.name: one.frame for one in shown})
     report.write_text(out / "findings.json", json.dumps([one.to_json() for one in found], indent=2) + "\n")
-    report.write_text(out / "report.html", _html(shown, found, command, skipped))
-    report.write_text(out / "report.md", _markdown(shown, found, command, skipped))
+    report.write_text(out / "report.html", _html(shown, found, command, skipped, options))
+    report.write_text(out / "report.md", _markdown(shown, found, command, skipped, options))
     return found
 
 
@@ -62,11 +71,22 @@ def _sizes(one: Shown) -> str:
     return f"{one.plan.paper or 'not in the paper'}. {n} rows; datasets: {datasets}."
 
 
+def _command(one: Shown, options: str) -> str:
+    """What to type for the numbers of one experiment."""
+    return " ".join(["softspread reproduce", one.plan.name, *([options] if options else [])])
+
+
 def _verdict(found: Sequence[Finding]) -> str:
     return f"{sum(one.holds for one in found)} of {len(found)} statements hold"
 
 
-def _html(shown: Sequence[Shown], found: Sequence[Finding], command: str, skipped: Mapping[str, int]) -> str:
+def _html(
+    shown: Sequence[Shown],
+    found: Sequence[Finding],
+    command: str,
+    skipped: Mapping[str, int],
+    options: str,
+) -> str:
     lines = [one.line() for one in sorted(found, key=lambda one: one.holds)]  # what fails first
     blocks = [
         report.heading(
@@ -81,12 +101,15 @@ def _html(shown: Sequence[Shown], found: Sequence[Finding], command: str, skippe
         if one.frame.empty:
             continue
         parts = [report.paragraph(one.plan.question)] if one.plan.question else []
+        parts.append(report.code(_command(one, options)))
         if one.table is not None:
             cells = [[report.Cell(cell.text, best=cell.best) for cell in row] for row in one.table.rows]
             parts.append(report.table(one.table.header, cells))
             parts.append(report.paragraph(one.table.note))
         if one.figure is not None:
             parts.append(_image(one.figure, one.plan.title))
+            names = ", ".join(f"{one.plan.name}/figure.{kind}" for kind in FORMATS)
+            parts.append(report.paragraph(f"For print: {names}."))
         if one.missing:
             parts.append(report.paragraph(one.missing))
         own = [finding.line() for finding in found if finding.experiment == one.plan.name]
@@ -102,8 +125,8 @@ def _html(shown: Sequence[Shown], found: Sequence[Finding], command: str, skippe
 
 
 NOTE_FINDINGS = (
-    "What the paper says in words, checked on every dataset that was run. A statement may fail on one of "
-    "them."
+    "What the paper says in words, checked on every dataset that was run, what fails first. Each names its "
+    "experiment, whose section has the command."
 )
 
 
@@ -140,12 +163,16 @@ def _left_out(skipped: Mapping[str, int]) -> list[str]:
 
 
 def _markdown(
-    shown: Sequence[Shown], found: Sequence[Finding], command: str, skipped: Mapping[str, int]
+    shown: Sequence[Shown],
+    found: Sequence[Finding],
+    command: str,
+    skipped: Mapping[str, int],
+    options: str,
 ) -> str:
     lines = ["# The paper, rerun", "", f"`{command}`", "", f"## Findings: {_verdict(found)}", ""]
     lines += [f"- {one.line()}" for one in found]
     for one in shown:
-        lines += ["", f"## {one.plan.title}", "", _sizes(one), ""]
+        lines += ["", f"## {one.plan.title}", "", f"`{_command(one, options)}`", "", _sizes(one), ""]
         if one.plan.question:
             lines += [one.plan.question, ""]
         if one.table is not None:
@@ -153,6 +180,7 @@ def _markdown(
         if one.figure is not None:
             lines += [f"![{one.plan.title}]({one.plan.name}/{FIGURE})", ""]
         if one.plan.differs:
-            lines += ["Where ours differ: " + " ".join(one.plan.differs.split())]
+            lines += ["Where ours differ: " + " ".join(one.plan.differs.split()), ""]
+        lines += [f"- {finding.line()}" for finding in found if finding.experiment == one.plan.name]
     lines += ["", "## Left out", "", *(f"- {text}" for text in _left_out(skipped))]
     return "\n".join(lines) + "\n"

@@ -5,10 +5,8 @@ trials  ->  mean (standard deviation) over draws  ->  rows: methods, columns: da
 
 import json
 import math
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -17,10 +15,23 @@ import pandas as pd
 from softspread.errors import InputError
 from softspread.reproduce.methods.methods import MAIN_PARAMETER, method_title, setting_text
 from softspread.reproduce.plan import Plan
+from softspread.reproduce.present.beside import (
+    Ours,
+    pair_text,
+    reference_column,
+    runs_column,
+    summarise,
+)
+from softspread.reproduce.quoted import ENCODERS, ITEMS, authors_numbers, paper_numbers
 from softspread.reproduce.run import each, setting
 
 DASH = "-"
+NOT_DEFINED = "not defined"
 DIGITS = 4
+QUOTED_REASON = (
+    "MTSD is quoted: its shape labels belong to a company and were not published, so nothing here can be set "
+    "beside them."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +82,6 @@ def _latex(text: str) -> str:
     for plain, safe in (("\\", r"\textbackslash "), ("%", r"\%"), ("&", r"\&"), ("_", r"\_"), ("#", r"\#")):
         text = text.replace(plain, safe)
     return text.replace("±", r"$\pm$").replace("✓", r"$\checkmark$")
-
-
-# -------------------------------------------------------------------------------------------------- the paper
-def paper_numbers(name: str) -> dict[str, dict[str, list[float]]]:
-    """Read a table of the paper: method -> dataset or budget -> numbers.
-
-    Examples
-    --------
-    >>> paper_numbers("rmse_10")["pls_0.9"]["cifar10h"]
-    [0.1098, 0.0009]
-    """
-    text = (files("softspread.reproduce") / "paper.toml").read_text(encoding="utf-8")
-    tables = tomllib.loads(text)
-    if name not in tables:
-        raise InputError(f"there is no table {name!r} of the paper; there are {', '.join(tables)}.")
-    found: dict[str, dict[str, list[float]]] = tables[name]
-    return found
 
 
 def paper_key(method: str, parameters: str) -> str:
@@ -161,50 +155,111 @@ def mean_and_spread(values: Any, digits: int = DIGITS) -> str:
 
 
 def by_method(plan: Plan, frame: pd.DataFrame, value: str = "rmse") -> Table:
-    """Methods against datasets, budgets and crowds; the paper's columns beside ours."""
+    """Methods against datasets, budgets and crowds; the paper's and the authors' columns beside ours."""
     frame = labelled(frame)
     frame["column"] = column_labels(frame)
-    columns = list(dict.fromkeys(frame["column"]))
-    paper = paper_numbers(plan.reference) if plan.reference else {}
-    beside = {column: _paper_column(frame, column, paper) for column in columns}
-    means = frame.groupby(["method_label", "column"])[value].mean()
-    lowest = means.groupby("column").min()
+    columns = [_Column(frame, name, plan.reference, value) for name in dict.fromkeys(frame["column"])]
     header = ["Method"]
     for column in columns:
-        header += [column, *(["paper", "within"] if beside[column] else [])]
+        header += column.header()
+    quoted = _quoted_columns(plan)
+    header += [name for name, _ in quoted]
     rows = []
     for label, part in frame.groupby("method_label", sort=False):
-        key = part["paper_key"].iloc[0]
         row = [Cell(str(label))]
         for column in columns:
-            values = part.loc[part["column"] == column, value]
-            mean = means.get((label, column), float("nan"))
-            row.append(Cell(mean_and_spread(values), bool(mean == lowest.get(column))))
-            if beside[column]:
-                here = part[part["column"] == column]
-                row += _beside(None if is_stand_in(here).any() else beside[column].get(key), float(mean))
+            row += column.cells(str(label), part)
+        key = str(part["paper_key"].iloc[0])
+        row += [Cell(pair_text(numbers.get(key), DIGITS)) for _, numbers in quoted]
         rows.append(tuple(row))
-    note = "RMSE, mean ± standard deviation over the draws; bold: lowest of the column."
-    if any(beside.values()):
-        note += " Within: ours lies within one standard deviation of the paper's mean."
-    note += stand_ins_in_words(frame)
-    return Table(plan.title, tuple(header), tuple(rows), note)
+    return Table(plan.title, tuple(header), tuple(rows), _note(plan, frame, columns))
 
 
-def _paper_column(
-    frame: pd.DataFrame, column: str, paper: dict[str, dict[str, list[float]]]
-) -> dict[str, list[float]]:
-    """The paper's numbers for one of our columns, by method; none beside stand-ins."""
-    part = frame[frame["column"] == column]
-    if is_stand_in(part).all():
-        return {}
-    names = (str(part["dataset"].iloc[0]), str(int(part["votes"].iloc[0])) if "votes" in part else "")
-    found = {}
-    for method, numbers in paper.items():
-        for name in names:
-            if numbers.get(name):
-                found[method] = numbers[name]
-    return found
+class _Column:
+    """One dataset, budget or crowd, with what others have for it."""
+
+    def __init__(self, frame: pd.DataFrame, name: str, reference: str, value: str) -> None:
+        self.name, self.value = name, value
+        self.part = frame[frame["column"] == name]
+        dataset = str(self.part["dataset"].iloc[0])
+        votes = int(self.part["votes"].iloc[0]) if "votes" in self.part else None
+        comparable = not is_stand_in(self.part).all()  # a truth made otherwise never stands beside theirs
+        self.paper = reference_column(reference, dataset, votes) if comparable else {}
+        self.runs = runs_column(reference, dataset) if comparable else {}
+        self.source = "authors" if reference == "authors" else "paper"
+        groups = self.part.groupby("method_label")
+        self.ours = {str(label): summarise(part, value) for label, part in groups}
+        known = [one.mean for one in self.ours.values() if not math.isnan(one.mean)]
+        self.lowest = min(known, default=float("nan"))
+
+    @property
+    def over_points(self) -> bool:
+        """Whether the spread is over draws of the points."""
+        return any(one.over_points for one in self.ours.values())
+
+    def header(self) -> list[str]:
+        """Names of the columns in the table."""
+        beside = [self.source, "agrees"] if self.paper else []
+        return [self.name, *beside, *(["authors' runs"] if self.runs else [])]
+
+    def cells(self, label: str, rows: pd.DataFrame) -> list[Cell]:
+        """Ours, theirs, and whether they agree."""
+        here = rows[rows["column"] == self.name]
+        ours = self.ours.get(label, Ours(float("nan"), float("nan"), 0, False))
+        text = ours.text(DIGITS) if not _undefined(here) else NOT_DEFINED
+        found = [Cell(text, bool(ours.mean == self.lowest))]
+        key = str(rows["paper_key"].iloc[0])
+        comparable = not is_stand_in(here).any()
+        if self.paper:
+            theirs = self.paper.get(key) if comparable else None
+            agrees = ours.agrees_with(theirs)
+            verdict = "" if agrees is None else "yes" if agrees else "no"
+            found += [Cell(pair_text(theirs, DIGITS)), Cell(verdict)]
+        if self.runs:
+            found.append(Cell(pair_text(self.runs.get(key) if comparable else None, DIGITS)))
+        return found
+
+
+def _undefined(part: pd.DataFrame) -> bool:
+    return "undefined" in part and len(part) > 0 and bool(part["undefined"].notna().all())
+
+
+def _note(plan: Plan, frame: pd.DataFrame, columns: Sequence[_Column]) -> str:
+    """What the numbers of the table are."""
+    note = "RMSE, mean ± standard deviation over the draws of votes; bold: lowest of the column."
+    points = [column.name for column in columns if column.over_points]
+    if points:
+        note += (
+            f" {', '.join(dict.fromkeys(points))}: mean ± standard deviation over draws of the points, each "
+            "the mean of its draws of votes."
+        )
+    if any(column.paper for column in columns):
+        note += " Agrees: ours lies within one of their standard deviations"
+        note += (
+            "; where points were drawn several times, theirs lies where one more draw would (95 %)."
+            if points
+            else "."
+        )
+    if any(
+        _undefined(column.part[column.part["method_label"] == label])
+        for column in columns
+        for label in column.ours
+    ):
+        note += (
+            f" {NOT_DEFINED}: fewer items have votes than neighbours are asked for; the paper has no number "
+            "either."
+        )
+    if _quoted_columns(plan):
+        note += f" {QUOTED_REASON}"
+    return note + stand_ins_in_words(frame)
+
+
+def _quoted_columns(plan: Plan) -> list[tuple[str, dict[str, list[float]]]]:
+    """MTSD as the paper and the authors' files have it, in tables that the paper has it in."""
+    if plan.reference not in ("rmse_10", "rmse_1"):
+        return []
+    paper = reference_column(plan.reference, "mtsd", None)
+    return [("mtsd, paper", paper), ("mtsd, authors' runs", runs_column(plan.reference, "mtsd"))]
 
 
 def is_stand_in(frame: pd.DataFrame) -> "pd.Series[bool]":
@@ -228,30 +283,108 @@ def stand_ins_in_words(frame: pd.DataFrame) -> str:
     return f" Not set beside the paper's: {listed}."
 
 
-def _beside(numbers: list[float] | None, ours: float) -> list[Cell]:
-    if not numbers:
-        return [Cell(DASH), Cell("")]
-    if len(numbers) == 1:
-        return [Cell(f"{numbers[0]:.{DIGITS}f}"), Cell("")]
-    mean, spread = numbers
-    within = "yes" if abs(ours - mean) <= spread else "no"
-    return [Cell(f"{mean:.{DIGITS}f} ± {spread:.{DIGITS}f}"), Cell("" if math.isnan(ours) else within)]
-
-
 def by_features(plan: Plan, frame: pd.DataFrame) -> Table:
-    """Features against alpha, with the paper's CIFAR-10-H rows below."""
+    """Features and alpha against datasets, as in Table 2; the paper and the authors' runs beside ours."""
     frame = labelled(frame)
-    methods = list(dict.fromkeys(frame["paper_key"]))
-    titles = list(dict.fromkeys(frame["method_label"]))
+    datasets = list(dict.fromkeys([*frame["dataset"], *ITEMS]))
+    datasets = [name for name in datasets if name != "two_moons"]
+    paper = paper_numbers("features")
+    ours = {
+        (str(features), str(key), str(dataset)): summarise(part)
+        for (features, key, dataset), part in frame.groupby(["features", "paper_key", "dataset"])
+    }
+    printed = {f"{short}_umap20": title for title, short in ENCODERS.items()}
+    run = set(frame["dataset"])
+    header = ["Features"]
+    for name in datasets:
+        header += [name] if name in run else []
+        header += [f"{name}, paper", f"{name}, authors' runs"] if name in ITEMS else []
     rows = []
-    for (name, features), part in frame.groupby(["dataset", "features"], sort=False):
-        means = [part.loc[part["paper_key"] == key, "rmse"] for key in methods]
-        rows.append((Cell(f"{name}: {features}"), *(Cell(mean_and_spread(values)) for values in means)))
-    for name, numbers in paper_numbers(plan.reference or "features").items():
-        cells = [Cell(f"{numbers[key][0]:.3f}" if key in numbers else DASH) for key in methods]
-        rows.append((Cell(f"paper, CIFAR-10-H: {name}"), *cells))
-    note = "RMSE, mean ± standard deviation over the draws."
-    return Table(plan.title, ("Features", *titles), tuple(rows), note)
+    for features in dict.fromkeys([*printed, *frame["features"]]):
+        for key in dict.fromkeys(frame["paper_key"]):
+            title = printed.get(str(features), str(features))
+            row = [Cell(f"{title} ({str(key).removeprefix('pls_')})")]
+            for name in datasets:
+                found = ours.get((str(features), str(key), name))
+                row += [Cell(found.text(DIGITS) if found else DASH)] if name in run else []
+                row += _quoted_features(paper, title, str(features), str(key), name) if name in ITEMS else []
+            rows.append(tuple(row))
+    note = f"RMSE at a budget of 10 %, mean ± standard deviation over the draws. {QUOTED_REASON}"
+    return Table(plan.title, tuple(header), tuple(rows), note)
+
+
+def _quoted_features(paper: Any, title: str, features: str, key: str, dataset: str) -> list[Cell]:
+    printed = paper.get(title, {}).get(dataset, {}).get(key)
+    runs = authors_numbers("features", dataset, features=features.replace("_umap", "+umap"))
+    numbers = runs.get(key, {}).get(str(int(0.1 * ITEMS[dataset])))
+    return [Cell(DASH if printed is None else f"{printed:.3f}"), Cell(pair_text(numbers, DIGITS))]
+
+
+def of_quoted(plan: Plan, frame: pd.DataFrame) -> Table:
+    """The numbers in which a table and the runs differ by more than chance and rounding."""
+    rows = []
+    for _, row in frame[frame["disagrees"].astype(bool)].iterrows():
+        spread = row["printed_spread"]
+        printed = [row["printed"]] + ([] if pd.isna(spread) else [float(spread)])
+        apart = row["errors_apart"]
+        rows.append(
+            (
+                Cell(str(row["table"])),
+                Cell(str(row["dataset_of_table"])),
+                Cell(str(row["row"])),
+                Cell(pair_text(printed, DIGITS)),
+                Cell(
+                    pair_text(
+                        [row["runs_mean"], row["runs_spread"]] if row["n_runs"] > 1 else [row["runs_mean"]],
+                        DIGITS,
+                    )
+                ),
+                Cell(str(int(row["n_runs"]))),
+                Cell("no spread" if pd.isna(apart) else f"{apart:.1f}"),
+            )
+        )
+    header = ("Table", "dataset", "row", "printed", "mean of the runs", "runs", "standard errors apart")
+    agree = int((~frame["disagrees"].astype(bool)).sum())
+    note = f"{len(frame)} printed numbers have runs; {agree} agree, the {len(rows)} above do not."
+    return Table(plan.title, header, tuple(rows), note)
+
+
+def of_sweeps(plan: Plan, frame: pd.DataFrame) -> Table:
+    """The best setting of each baseline at each budget, and its number in the authors' runs."""
+    frame = labelled(frame)
+    frame["variant"] = [_variant(m, p) for m, p in zip(frame["method"], frame["parameters"], strict=True)]
+    budgets = sorted(frame["budget"].unique())
+    rows = []
+    for (dataset, variant), part in frame.groupby(["dataset", "variant"], sort=False):
+        cells = []
+        for budget in budgets:
+            means = part[part["budget"] == budget].groupby("paper_key")["rmse"].mean().dropna()
+            best = means.idxmin() if len(means) else None
+            cells.append(
+                Cell(DASH if best is None else f"{means[best]:.{DIGITS}f} ({str(best).partition('_')[2]})")
+            )
+        rows.append((Cell(f"{dataset}: {variant}"), *cells))
+    for study, title in (("sweep_gkr", "GKR"), ("sweep_knn", "kNN")):
+        numbers = authors_numbers(study, "cifar10h")
+        cells = []
+        for budget in budgets:
+            votes = str(round(budget * ITEMS["cifar10h"]))
+            known = {key: found[votes][0] for key, found in numbers.items() if votes in found}
+            best = min(known, key=lambda key: known[key]) if known else None
+            cells.append(
+                Cell(DASH if best is None else f"{known[best]:.{DIGITS}f} ({best.partition('_')[2]})")
+            )
+        rows.append((Cell(f"authors, cifar10h with CLIP: {title}"), *cells))
+    header = ("Baseline", *(percent(budget) for budget in budgets))
+    return Table(
+        plan.title, header, tuple(rows), "Lowest mean RMSE over gamma or k in hindsight, with that value."
+    )
+
+
+def _variant(method: str, parameters: str) -> str:
+    settings = json.loads(parameters)
+    settings.pop(MAIN_PARAMETER[method], None)
+    return method_title(method, settings)
 
 
 def of_intervals(plan: Plan, frame: pd.DataFrame) -> Table:
@@ -340,6 +473,8 @@ TABLES: dict[str, Callable[[Plan, pd.DataFrame], Table]] = {
     "crowds": by_method,
     "budgets": by_method,
     "features": by_features,
+    "quoted": of_quoted,
+    "sweeps": of_sweeps,
     "intervals": of_intervals,
     "datasets": of_datasets,
     "runtime": of_runtime,
