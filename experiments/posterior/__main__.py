@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 from experiments.posterior import draws
-from experiments.posterior.datasets import DESIGN, JUDGE, SIZE
+from experiments.posterior.datasets import DESIGN, EXTRA, JUDGE, SIZE
 from threadpoolctl import threadpool_limits
 
 DEFAULT_DATA = Path(__file__).resolve().parents[2] / ".." / "shared" / "data"
@@ -22,6 +22,7 @@ COMMANDS = {
     "intervals": "intervals of spreading alone, for comparison",
     "repeats": "one vote on each item and a few second votes: do intervals collapse?",
     "quality": "SoftLabeler's quality, with uniform votes and where queries chose the items",
+    "forecast": "SoftLabeler's forecast against the real gain of further votes",
 }
 
 
@@ -40,7 +41,7 @@ def read_command_line() -> argparse.Namespace:
         command.add_argument(
             "--datasets",
             nargs="+",
-            choices=[*DESIGN, *JUDGE],
+            choices=[*DESIGN, *JUDGE, *EXTRA],
             default=list(DESIGN),
             help="the design sets by default; judging sets only when named",
         )
@@ -67,12 +68,13 @@ def main() -> None:
     """Run one command."""
     options = read_command_line()
     if options.command == "tables":
-        from experiments.posterior import page, tables
+        from experiments.posterior import page, quality_page, tables
 
         tables.write_all(options.out, options.peers or options.out)
         page.write_page(options.out)
+        quality_page.write_page(options.out)
         return
-    from experiments.posterior import run
+    from experiments.posterior import gains, run
 
     plan = run.Plan(
         options.data,
@@ -86,6 +88,8 @@ def main() -> None:
     with threadpool_limits(1):  # timings of one thread, and others use the machine too
         if options.command == "intervals":
             run.run_intervals(plan, options.methods)
+        elif options.command == "forecast":
+            gains.run_forecast(plan)
         else:
             getattr(run, f"run_{options.command}")(plan)
 

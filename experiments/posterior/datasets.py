@@ -30,7 +30,7 @@ class Dataset:
     """Items whose true soft labels are known."""
 
     name: str
-    role: str  # "design" or "judge"
+    role: str  # "design", "judge" or "extra"
     X: FloatArray  # (n, d)  what the graph is made of
     features: FloatArray | None  # (n, 128)  unreduced features in their own scale, for classifiers
     truth: FloatArray  # (n, n_classes)
@@ -170,6 +170,14 @@ def mdagreement(data: Path, size: int) -> Parts:
     )
 
 
+def hundred(data: Path, size: int) -> Parts:
+    """A hundred overlapping classes in ten dimensions, with the mixture's own probabilities."""
+    rng = np.random.default_rng(0)
+    centres = 2.0 * rng.normal(size=(100, 10))
+    X = centres[rng.integers(100, size=size)] + rng.normal(size=(size, 10))
+    return X, None, softmax(-0.5 * ((X[:, None] - centres) ** 2).sum(axis=2), axis=1)
+
+
 Loader = Callable[[Path, int], Parts]
 DESIGN: dict[str, Loader] = {
     "cifar10h": cifar10h,
@@ -184,6 +192,7 @@ DESIGN: dict[str, Loader] = {
     "sine": sine,
 }
 JUDGE: dict[str, Loader] = {"chaosnli": chaosnli, "mdagreement": mdagreement}
+EXTRA: dict[str, Loader] = {"hundred": hundred}  # run where many classes matter
 MADE_UP = ("moons", "gaussians", "sine")  # items and truths from a formula
 HUMAN = (
     "cifar10h",
@@ -197,13 +206,13 @@ HUMAN = (
 
 
 def role_of(name: str) -> str:
-    """Whether a dataset was there to design on or only judges."""
-    return "judge" if name in JUDGE else "design"
+    """Whether a dataset was there to design on, only judges, or was run once for its many classes."""
+    return "judge" if name in JUDGE else "extra" if name in EXTRA else "design"
 
 
 def load(name: str, data: Path, size: int = SIZE) -> Dataset:
     """One dataset by name, the same items every time."""
-    X, features, truth = (DESIGN | JUDGE)[name](data, size)
+    X, features, truth = (DESIGN | JUDGE | EXTRA)[name](data, size)
     prior = None
     if name.startswith("cifar10h"):
         prior = _array(data / "cifar10h" / "classifier_probs.npy", _some(10_000, size, "cifar10h"))

@@ -15,6 +15,7 @@ from softspread.simulate import draw_columns
 BUDGETS = (0.02, 0.1, 0.3, 1.0, 3.0, 10.0)  # votes per item
 SECOND_VOTES = (10, 20, 40, 80)  # items asked again, after one vote on each item
 PEOPLE = 20  # who vote, where votes have names
+STREAM = 2_000_000  # ... and those of votes that continue apart too
 ONCE = 1_000_000  # keeps the seeds of one vote on each item apart from those of budgets
 
 
@@ -39,6 +40,13 @@ def _uniform_votes(
     n = len(dataset.truth)
     rows = rng.integers(n, size=max(1, round(budget * n)))
     return rows, draw_columns(dataset.truth, rows, rng.random(len(rows))), rng
+
+
+def stream(dataset: Dataset, budget: float, draw: int, number: int) -> tuple[IntArray, IntArray]:
+    """Items drawn uniformly with replacement and their votes, one after the other: (number,) each."""
+    rng = _generator(dataset, draw, STREAM + round(budget * 1_000))
+    rows = rng.integers(len(dataset.truth), size=number)
+    return rows, draw_columns(dataset.truth, rows, rng.random(number))
 
 
 def once(dataset: Dataset, draw: int, second: int = 0) -> FloatArray:

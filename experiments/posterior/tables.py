@@ -20,6 +20,7 @@ GROUPS = {"<= 2 %": 0.02, "10-30 %": 0.3, ">= 100 %": np.inf}  # upper ends, vot
 GOALS = {"<= 2 %": 1.05, "10-30 %": 1.00, ">= 100 %": 0.97}
 NEVER_ABOVE, NEVER_ABOVE_FROM_ONE = 1.02, 1.00  # of PLS auto; from one vote per item on
 LEVEL = 0.9
+ROLES = ("design", "judge", "extra")
 CELL_MEAN, SINGLE_DRAW, LARGE, SMALL = 0.86, 0.82, 0.82, 0.75  # coverage at .9
 HELD = 0.85  # share of runs in which an interval of quality holds
 MEASURES = ("rmse", "kl")
@@ -250,7 +251,7 @@ def write_all(out: Path, peers_folder: Path) -> None:
         table = make()
         if len(table):
             table.to_csv(out / f"table_{name}.csv", index=False, float_format="%.4f")
-            for role in ("design", "judge"):
+            for role in ROLES:
                 some = table[table["role"] == role].drop(columns="role")
                 if len(some):
                     text = some.to_string(index=False, float_format="%.3f", na_rep="")

@@ -8,7 +8,7 @@ from softspread._common.types import AnyArray, RandomState
 from softspread.errors import InputError
 from softspread.estimators.graph_based import GraphEstimator
 from softspread.quality.estimate import FittedBlend, estimate_quality
-from softspread.quality.result import Quality
+from softspread.quality.result import GainForecast, Quality
 
 
 class JudgedEstimator(GraphEstimator):
@@ -22,6 +22,10 @@ class JudgedEstimator(GraphEstimator):
         self, probabilities: ArrayLike | None, level: float, rng: np.random.Generator
     ) -> Quality:
         """Judged by the votes of the fit."""
+        raise NotImplementedError  # pragma: no cover
+
+    def _forecast(self, more: int, level: float, rng: np.random.Generator) -> GainForecast:
+        """What further votes would bring."""
         raise NotImplementedError  # pragma: no cover
 
     def quality(
@@ -59,6 +63,7 @@ class JudgedEstimator(GraphEstimator):
 
         See Also
         --------
+        forecast : What further votes are expected to bring.
         query : Which items to vote on next, with their probabilities.
 
         Examples
@@ -98,3 +103,46 @@ class JudgedEstimator(GraphEstimator):
             confidence_level=level,
             rng=rng,
         )
+
+    def forecast(
+        self, more: int, *, confidence_level: float = 0.9, random_state: RandomState = None
+    ) -> GainForecast:
+        """How far ``more`` further votes on random items would lower the RMSE: when to stop.
+
+        A SoftLabeler reads it off its posterior; spreading alone thins its votes and continues the curve.
+
+        Parameters
+        ----------
+        more : int
+            How many further votes.
+        confidence_level : float, default 0.9
+            Of the intervals, strictly between 0 and 1.
+        random_state : int, Generator or None, optional
+            Seeds what is drawn at random; by default the estimator's own.
+
+        Returns
+        -------
+        GainForecast
+            The RMSE now and then, and whether further votes are worthwhile.
+
+        See Also
+        --------
+        quality : How good the soft labels are now.
+        query : Which items to vote on next.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from softspread import SoftLabeler
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> counts = np.zeros((200, 2))
+        >>> counts[np.arange(0, 200, 4), (X[::4, 0] > 0).astype(int)] = 3
+        >>> lab = SoftLabeler(random_state=0).fit(X, counts)
+        >>> lab.forecast(100).worthwhile(0.02), lab.forecast(1).worthwhile(0.02)
+        (True, False)
+        """
+        self._checked(None)
+        level = validation.between_0_and_1("confidence_level", confidence_level)
+        more = validation.count("more", more, smallest=1)
+        rng = validation.generator(self.random_state if random_state is None else random_state)
+        return self._forecast(more, level, rng)

@@ -30,7 +30,8 @@ from softspread.posterior.explain import explain_blend
 from softspread.posterior.live import LiveBlend
 from softspread.posterior.posterior import Posterior
 from softspread.quality.estimate import FittedBlend, blend_quality
-from softspread.quality.result import Quality
+from softspread.quality.gain import forecast_gain
+from softspread.quality.result import GainForecast, Quality
 from softspread.queries.rule import DEFAULT_LOTTERY
 from softspread.spreading.evidence import Evidence, soft_labels
 from softspread.tuning.candidates import DEFAULT_ALPHA, SearchSpace
@@ -486,6 +487,12 @@ class SoftLabeler(JudgedEstimator):
             confidence_level=level,
             rng=rng,
         )
+
+    def _forecast(self, more: int, level: float, rng: np.random.Generator) -> GainForecast:
+        now = self.quality(confidence_level=level, random_state=rng).rmse
+        fitted = self._fitted_blend()
+        n_votes = int(fitted.blend.own.n_votes.sum())
+        return forecast_gain(fitted, now, n_votes, more, confidence_level=level, rng=rng)
 
     # --------------------------------------------------------------------------------------- what was learned
     @property

@@ -373,41 +373,7 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
             rng=rng,
         )
 
-    def forecast(
-        self, more: int, *, confidence_level: float = 0.9, random_state: RandomState = None
-    ) -> GainForecast:
-        """How far ``more`` further votes would lower the RMSE: when to stop.
-
-        Parameters
-        ----------
-        more : int
-            How many further votes.
-        confidence_level : float, default 0.9
-            Of the intervals, strictly between 0 and 1.
-        random_state : int, Generator or None, optional
-            Seeds what is drawn at random; by default the estimator's own.
-
-        Returns
-        -------
-        GainForecast
-            The RMSE now and then, and whether further votes are worthwhile.
-
-        See Also
-        --------
-        ProbabilisticLabelSpreading.quality : How good the soft labels are now.
-        ProbabilisticLabelSpreading.query : Which items to vote on next.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> X = np.random.default_rng(0).normal(size=(200, 2))
-        >>> counts = np.zeros((200, 2))
-        >>> counts[np.arange(0, 200, 5), (X[::5, 0] > 0).astype(int)] = 3
-        >>> est = ProbabilisticLabelSpreading(alpha=0.5, random_state=0).fit(X, counts)
-        >>> bool(est.forecast(100).rmse_then.value <= est.forecast(100).rmse_now.value)
-        True
-        """
-        self._checked(None)
+    def _forecast(self, more: int, level: float, rng: np.random.Generator) -> GainForecast:
         return predict_gain(
             [self._state.diffusion],
             self._votes,
@@ -415,8 +381,8 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
             more,
             prior=None if self.prior is None else self.prior_,
             prior_strength=self.prior_strength_,
-            confidence_level=confidence_level,
-            rng=validation.generator(self.random_state if random_state is None else random_state),
+            confidence_level=level,
+            rng=rng,
         )
 
     def explain(self, item: Hashable, top: int | None = 10) -> pd.DataFrame:

@@ -46,8 +46,9 @@ class Quality:
     """Estimated distance of soft labels from the unknown truth.
 
     ``brier`` and ``agreement`` compare with single votes and need no repeats. ``rmse``, ``kl`` and
-    ``accuracy`` compare with the truth and need 40 items with two or more votes; with fewer, their intervals
-    hold all that is possible, their values are a point inside, and ``notes`` says so.
+    ``accuracy`` compare with the truth: they come from the posterior, checked against held-out votes, and
+    need 40 items with two or more votes. With fewer, their intervals hold all that is possible, their values
+    are a point inside, and ``notes`` says so.
 
     Attributes
     ----------
@@ -74,7 +75,7 @@ class Quality:
 
     See Also
     --------
-    ProbabilisticLabelSpreading.quality : Makes one.
+    SoftLabeler.quality : Makes one.
     GainForecast : What further votes are expected to bring.
 
     Examples
@@ -137,11 +138,12 @@ class GainForecast:
     points : pandas.DataFrame
         The curve: votes, rmse, lower, upper, and kind ("measured" or "predicted").
     exponent : float
-        How fast the error falls: g of a + c m^-g, the curve of held-out scores.
+        How fast the error falls with the number of votes m: g of m^-g for the RMSE of a SoftLabeler, of
+        a + c m^-g for the held-out scores of spreading.
 
     See Also
     --------
-    ProbabilisticLabelSpreading.forecast : Makes one.
+    SoftLabeler.forecast : Makes one.
     Quality : How good the soft labels are now.
 
     Examples
@@ -160,9 +162,9 @@ class GainForecast:
     exponent: float
 
     def worthwhile(self, smallest_share: float = 0.02) -> bool:
-        """Whether the further votes may lower the RMSE by at least this share.
+        """Whether the further votes are expected to lower the RMSE by at least this share.
 
-        Judged by the upper end of the gain's interval: stop only when a worthwhile gain is unlikely.
+        Judged by the predicted gain itself; its interval says how far a single draw of votes may be off.
 
         Parameters
         ----------
@@ -181,7 +183,7 @@ class GainForecast:
         False
         """
         return bool(
-            self.gain.upper >= validation.not_negative("smallest_share", smallest_share) * self.rmse_now.value
+            self.gain.value >= validation.not_negative("smallest_share", smallest_share) * self.rmse_now.value
         )
 
 
