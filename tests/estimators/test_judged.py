@@ -132,3 +132,26 @@ def test_weighted_votes_of_named_annotators(crowd, model):
     found = lab.quality()
     assert np.isfinite(found.to_frame()[["value", "lower", "upper"]].to_numpy()).all()
     assert found.rmse.lower <= metrics.rmse(truth, lab.predict_proba()) <= found.rmse.upper
+
+
+@BOTH
+def test_a_forecast_says_go_on_and_stop(kind, crowd):
+    """Ten times the votes are worthwhile, one vote is not; bad numbers are refused."""
+    est = fitted(kind, crowd)
+    assert est.forecast(20 * N).worthwhile(0.05)
+    assert not est.forecast(1).worthwhile(0.05)
+    found = est.forecast(N, random_state=3)
+    assert (found.n_votes, found.more) == (2 * N, N)
+    assert found.gain == est.forecast(N, random_state=3).gain
+    for bad in (0, -1, 1.5, "many"):
+        with pytest.raises(InputError, match="more"):
+            est.forecast(bad)
+
+
+def test_the_forecast_of_a_labeler_starts_from_its_quality(crowd):
+    """The RMSE as of now is that of :meth:`quality`, and weighted votes are no obstacle."""
+    lab = fitted(SoftLabeler, crowd)
+    assert lab.forecast(N, random_state=5).rmse_now == lab.quality(random_state=5).rmse
+    X, _, rows, columns = crowd
+    votes = Votes.from_pairs(rows, columns, weights=np.full(len(rows), 0.5))
+    assert SoftLabeler(n_neighbors=10, random_state=0).fit(X, votes).forecast(N).gain.value > 0
