@@ -16,7 +16,14 @@ import numpy as np
 from softspread._common.types import AnyArray, IntArray
 from softspread._common.validation import objects
 from softspread._common.versions import version_of
-from softspread.cli.options import PRIOR_OF_VOTES, FitInputs, GraphOptions, ItemOptions, VoteOptions
+from softspread.cli.options import (
+    PRIOR_OF_VOTES,
+    FitInputs,
+    FitOptions,
+    GraphOptions,
+    ItemOptions,
+    VoteOptions,
+)
 from softspread.cli.runner import Run
 from softspread.errors import InputError
 from softspread.estimators.graph_based import GraphEstimator
@@ -214,10 +221,21 @@ def load_features(run: Run, path: Path | None, items: Items) -> AnyArray | None:
         return np.asarray(found.X[rows])
 
 
-def make_prior(run: Run, prior: Path, items: Items, votes: NamedVotes) -> AnyArray:
-    """(n, n_classes) predictions of a file, or of a classifier trained on the votes."""
-    if prior.name != PRIOR_OF_VOTES:
-        return read_prior(prior, items.names, votes.names.classes)
+def load_prior(options: FitOptions, items: Items, classes: AnyArray) -> AnyArray | None:
+    """(n, n_classes) predictions of a file; None where there is none, or the votes' classifier is wanted."""
+    if options.prior is None or options.of_votes:
+        return None
+    found, wanted = read_prior(options.prior, items.names, classes), (items.n_items, len(classes))
+    if found.shape != wanted:
+        raise InputError(
+            f"{options.prior} holds predictions of shape {found.shape}; a prior needs items by classes, "
+            f"{wanted}."
+        )
+    return found
+
+
+def classifier_of_votes(run: Run, items: Items, votes: NamedVotes) -> AnyArray:
+    """(n, n_classes) predictions of a classifier trained on the votes."""
     from softspread.estimators.priors import classifier_prior  # loads scipy.stats
 
     X = items.X.features if isinstance(items.X, Graph) else items.X
@@ -238,12 +256,13 @@ def fit(run: Run, inputs: FitInputs, *, needs_votes: bool = True) -> Fit:
     if needs_votes or inputs.votes.votes:
         votes = load_votes(run, inputs.votes, items.item_ids, items.n_items)
     features = load_features(run, inputs.fit.features, items)
-    items = build_graph(run, items, inputs.graph)
     found = no_votes_yet(items, inputs.votes.classes) if votes is None else votes.found
-    task = _Task(run, items, found, features, inputs.fit.prior, parameters)
+    prior = load_prior(inputs.fit, items, found.names.classes)
+    items = build_graph(run, items, inputs.graph)
+    task = _Task(run, items, found, features, parameters)
 
     def make() -> Any:
-        return task.spread() if method == SPREADING else task.estimate(BLEND)
+        return task.helped() if inputs.fit.of_votes else task.estimate(method, prior)
 
     votes_key = (*(inputs.votes.votes or ()), *dataclasses.astuple(inputs.votes)[1:])
     prior_key = PRIOR_OF_VOTES if inputs.fit.of_votes else inputs.fit.prior
@@ -268,14 +287,10 @@ class _Task:
     items: Items
     votes: NamedVotes
     features: AnyArray | None
-    prior: Path | None
     parameters: Mapping[str, Any]
 
-    def estimate(self, method: str, *, with_prior: bool = True) -> Any:
+    def estimate(self, method: str, prior: AnyArray | None) -> Any:
         """A fit of one method."""
-        prior = None
-        if with_prior and self.prior is not None:
-            prior = make_prior(self.run, self.prior, self.items, self.votes)
         show = self.run.shows_bars and self.items.are_many
         est: Any = estimator_of(method)(
             **self.parameters, prior=prior, random_state=self.run.seed, verbose=show
@@ -283,15 +298,15 @@ class _Task:
         features = {} if self.features is None else {"features": self.features}
         return est.fit(self.items.X, self.votes, **features)
 
-    def spread(self) -> Any:
-        """The paper's method; a classifier of the votes is its prior only where that helps."""
-        helped = self.estimate(SPREADING)
-        is_file = self.prior is None or self.prior.name != PRIOR_OF_VOTES
-        if is_file or self.parameters["prior_strength"] != "auto":
+    def helped(self) -> Any:
+        """The paper's method, with a classifier of the votes as prior only where that helps."""
+        prior = classifier_of_votes(self.run, self.items, self.votes)
+        helped = self.estimate(SPREADING, prior)
+        if self.parameters["prior_strength"] != "auto":
             return helped
         from softspread.estimators.priors import better_of
 
-        return better_of(self.estimate(SPREADING, with_prior=False), helped)
+        return better_of(self.estimate(SPREADING, None), helped)
 
 
 def _save_fit(est: GraphEstimator, path: Path) -> None:

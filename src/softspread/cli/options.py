@@ -101,9 +101,11 @@ class GraphOptions:
         """The estimator's parameters."""
         from softspread.graph.registry import SEARCHES
 
-        width = self.bandwidth
+        width, neighbors = self.bandwidth, auto_or_number("n-neighbors", self.n_neighbors, int)
+        if neighbors != "auto" and neighbors < 1:
+            raise InputError(f"--n-neighbors must be at least 1, got {neighbors}; 20 is the default.")
         return {
-            "n_neighbors": auto_or_number("n-neighbors", self.n_neighbors, int),
+            "n_neighbors": neighbors,
             "bandwidth": width if width in ("kth", "mean") else number("bandwidth", width, float),
             "index": SEARCHES.check(self.index),
             "n_jobs": self.threads,
@@ -304,7 +306,7 @@ def option_of_spreading(name: str, reason: str) -> InputError:
 def check_confidence(level: float) -> None:
     """Refuse a level that is no probability, before anything is read."""
     if not 0 < level < 1:
-        hint = f"; did you mean {level / 100:g}?" if 1 < level < 100 else "."
+        hint = f"; did you mean {level / 100:g}?" if 50 <= level < 100 else "."
         raise InputError(f"--confidence must be strictly between 0 and 1, got {level:g}{hint}")
 
 

@@ -130,6 +130,8 @@ def test_dry_run_reads_little_and_writes_nothing(folder):
         ((*FILES, "-o", "s.csv", "--interval", "wide"), "method must be one of"),
         ((*FILES, "-o", "s.csv", "--prior", "votes.csv"), "holds no soft labels"),
         ((*FILES, "-o", "s.csv", "--prior", "none.npy"), "no file at none.npy"),
+        ((*FILES, "-o", "s.csv", "--prior", "X.npy"), "a prior needs items by classes, (150, 2)"),
+        ((*FILES, "-o", "s.csv", "--n-neighbors", "0"), "--n-neighbors must be at least 1, got 0"),
         ((*FILES, "-o", "s.csv", "--confidence", "90"), "between 0 and 1, got 90; did you mean 0.9?"),
         ((*FILES, "-o", "s.csv", "--images", "."), "--images are pictures for the report; add --report"),
         (

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from softspread.cli.options import GraphOptions, ItemOptions, PriorOption, VoteOptions, option
+from softspread.cli.options import FitOptions, GraphOptions, ItemOptions, PriorOption, VoteOptions, option
 from softspread.cli.runner import Run, command, print_table
 
 
@@ -17,25 +17,31 @@ def tune(
 ) -> None:
     """Show how well each alpha predicts votes that were held out.
 
-    No ground truth is needed.
+    This is the choice of --method pls; the blend, the default elsewhere, weighs several alphas instead. No
+    ground truth is needed.
 
     Example: softspread tune --embeddings X.npy --votes votes.csv --n-neighbors auto
     """
     item_options.files()
     vote_options.files()
+    start = FitOptions(prior=prior)
+    start.check_files()
 
     from softspread.cli import fitting
     from softspread.tuning.tune import tune
 
     items = fitting.load_items(run, item_options)
     votes = fitting.load_votes(run, vote_options, items.item_ids, items.n_items)
+    given = fitting.load_prior(start, items, votes.classes)
     items = fitting.build_graph(run, items, graph_options)
+    if start.of_votes:
+        given = fitting.classifier_of_votes(run, items, votes.found)
     with run.stage("tuning", own_bars=items.are_many) as tell:
         found = tune(
             items.X,
             votes.found,
             **graph_options.parameters(),
-            prior=None if prior is None else fitting.make_prior(run, prior, items, votes.found),
+            prior=given,
             score=score,
             random_state=run.seed,
             verbose=run.shows_bars and items.are_many,
