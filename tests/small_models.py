@@ -74,6 +74,36 @@ def save_tokenizer(folder, length):
     )
 
 
+def save_timm_vit(folder, width=128, patch=8, size=32, depth=2, seed=0):
+    """A vision transformer with timm's names and settings; its weights."""
+    import torch
+    from safetensors.torch import save_file
+
+    torch.manual_seed(seed)
+    shapes = {
+        "cls_token": (1, 1, width),
+        "pos_embed": (1, (size // patch) ** 2 + 1, width),
+        "patch_embed.proj.weight": (width, 3, patch, patch),
+        "patch_embed.proj.bias": (width,),
+    }
+    for number in range(depth):
+        linear = {"attn.qkv": (3 * width, width), "attn.proj": (width, width)}
+        linear |= {"mlp.fc1": (4 * width, width), "mlp.fc2": (width, 4 * width)}
+        for name, shape in linear.items():
+            shapes |= {f"blocks.{number}.{name}.weight": shape, f"blocks.{number}.{name}.bias": shape[:1]}
+        for name in ("norm1", "norm2"):
+            shapes |= {f"blocks.{number}.{name}.{kind}": (width,) for kind in ("weight", "bias")}
+    shapes |= {"norm.weight": (width,), "norm.bias": (width,), "head.weight": (5, width), "head.bias": (5,)}
+    weights = {name: 0.1 * torch.randn(shape) for name, shape in shapes.items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file(weights, folder / "model.safetensors")
+    about = {"input_size": [3, size, size], "interpolation": "bicubic", "crop_pct": 0.9}
+    about |= {"mean": [0.5] * 3, "std": [0.5] * 3}
+    settings = {"architecture": "vit_base_patch32_224", "num_features": width, "pretrained_cfg": about}
+    (folder / "config.json").write_text(json.dumps(settings))
+    return weights
+
+
 @pytest.fixture(scope="session")
 def write_model():
     """Puts a model into a folder."""

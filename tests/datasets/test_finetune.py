@@ -6,8 +6,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from softspread import datasets
 from softspread.datasets.dataset import Dataset
-from softspread.datasets.finetune import finetune_soft_labels, transformers_model, write_soft_labels
-from softspread.errors import InputError, StoreError
+from softspread.datasets.finetune import (
+    TrainSettings,
+    augmented,
+    finetune_soft_labels,
+    images_of,
+    train_classifier,
+    transformers_model,
+    write_soft_labels,
+)
+from softspread.errors import InputError
 
 torch = pytest.importorskip("torch", reason="needs torch")
 QUICK = {"n_folds": 2, "epochs": 6, "batch_size": 16, "learning_rate": 0.05, "side": 4}
@@ -100,5 +108,76 @@ def test_a_model_by_name_is_loaded_from_disk(tmp_path):
 def test_weights_that_are_not_here_are_not_fetched(tmp_path):
     """The message says how to get them; nothing is downloaded."""
     pytest.importorskip("transformers", reason="needs transformers")
-    with pytest.raises(StoreError, match="not on this machine"):
-        transformers_model(str(tmp_path / "nothing"))(2)
+    with pytest.raises(InputError, match="not on this machine"):
+        transformers_model("nobody/nothing")(2)
+
+
+class KilledError(Exception):
+    """Stands for a kill."""
+
+
+@pytest.mark.parametrize("steps", [1, 5, 12, 13, 23])
+def test_a_killed_run_goes_on_and_ends_with_the_same_soft_labels(tmp_path, steps):
+    """Whatever the step at which it is killed; dropout draws the same numbers as without the kill."""
+
+    def noisy(n_classes):
+        return torch.nn.Sequential(tiny(n_classes)[0], torch.nn.Dropout(0.3), tiny(n_classes)[1])
+
+    images, labels = dark_and_light()
+    whole = finetune_soft_labels(images, labels, model=noisy, **QUICK)
+    left = [steps]
+
+    def kill(done):
+        left[0] -= done
+        if left[0] <= 0:
+            raise KilledError
+
+    kept = {"model": noisy, "keep": tmp_path, "save_seconds": 0.0, **QUICK}  # state after every batch
+    with pytest.raises(KilledError):
+        finetune_soft_labels(images, labels, advance=kill, **kept)
+    seen = []
+    again = finetune_soft_labels(images, labels, advance=seen.append, **kept)
+    assert_array_equal(again.p, whole.p)
+    assert sum(seen) == 2 * TrainSettings(epochs=6, batch_size=16).n_steps(20)
+
+
+def test_state_of_other_settings_is_not_gone_on_with(tmp_path):
+    """Another learning rate starts over."""
+    images, labels = dark_and_light()
+    finetune_soft_labels(images, labels, model=tiny, keep=tmp_path, **QUICK)
+    assert (tmp_path / "fold2.npy").is_file()
+    other = QUICK | {"learning_rate": 0.01}
+    kept = finetune_soft_labels(images, labels, model=tiny, keep=tmp_path, **other)
+    assert_array_equal(kept.p, finetune_soft_labels(images, labels, model=tiny, **other).p)
+
+
+def test_weights_of_classes_scale_the_loss(tmp_path):
+    """A class of weight 0 is never learned; all weights 1 change nothing."""
+    images, labels = dark_and_light()
+    soft, rows = np.eye(2)[labels], np.arange(len(labels))
+    base = TrainSettings(epochs=3, batch_size=16, learning_rate=0.05, side=4)
+
+    def trained(weights):
+        from dataclasses import replace
+
+        network = train_classifier(tiny, images, rows, soft, replace(base, class_weights=weights))
+        return network[1].weight.detach().numpy()
+
+    assert_array_equal(trained(()), trained((1.0, 1.0)))
+    assert not np.array_equal(trained(()), trained((1.0, 0.2)))
+
+
+def test_augmentation_keeps_the_shape_and_changes_the_picture():
+    """Flips, turns, zoom and colours; another state of the generator gives other pictures."""
+    torch.manual_seed(0)
+    images = torch.rand(6, 3, 8, 8)
+    first, second = augmented(images), augmented(images)
+    assert first.shape == images.shape
+    assert torch.isfinite(first).all()
+    assert not torch.equal(first, second)
+
+
+def test_training_without_images_is_refused():
+    """What has neither bytes nor paths."""
+    with pytest.raises(InputError, match="no images"):
+        images_of(Dataset("toy", np.arange(2)))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from softspread._common.atomic import replaced_file
 from softspread._common.extras import needs_extra
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.datasets.dataset import LackingError
@@ -36,6 +37,12 @@ def read_array(path: Path, *, mapped: bool = False) -> AnyArray:
         return arrays.read_array(path, mapped=mapped)
     except InputError as error:
         raise StoreError(f"{error} Download or make it again.") from error
+
+
+def write_array(path: Path, array: AnyArray) -> None:
+    """Write a NumPy file that appears whole or not at all."""
+    with replaced_file(path) as temporary, temporary.open("wb") as file:
+        np.save(file, array, allow_pickle=False)
 
 
 def check_length(array: AnyArray, n: int, path: Path) -> AnyArray:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from softspread._common.digests import DIGEST_BYTES, digest, digest_array
+from softspread._common.extras import needs_extra
 from softspread._common.types import AnyArray
 from softspread.embedding.preparation import UnreadableImage
 
@@ -52,6 +53,32 @@ class FileContents:
         except OSError:
             return None
         return digest([os.fsencode(f"{os.path.abspath(path)}\0{found.st_size}\0{found.st_mtime_ns}")])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CroppedContents:
+    """Parts of image files, such as single signs in photographs."""
+
+    paths: Sequence[Path]
+    boxes: AnyArray  # (n, 4)  left, top, right, bottom in pixels
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def read(self, row: int) -> Content:
+        with needs_extra("images", "reading images needs Pillow"):
+            from PIL import Image
+        try:
+            with Image.open(self.paths[row]) as image:
+                return image.convert("RGB").crop(tuple(self.boxes[row].tolist()))
+        except OSError as error:
+            raise UnreadableImage(error.strerror or str(error)) from error
+
+    def stamp(self, row: int) -> bytes | None:
+        whole = FileContents(self.paths).stamp(row)
+        return (
+            None if whole is None else digest([whole, np.asarray(self.boxes[row], dtype=np.int64).tobytes()])
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import command_line
+from paper_data import write_cifar
 from softspread.embedding.result import Embedding
 
 pytest.importorskip("PIL", reason="needs Pillow")
@@ -198,3 +199,34 @@ def test_the_module_loads_nothing_heavy():
     code = f"import sys, softspread.cli.commands.embed; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_dataset_by_name_gets_features_where_reproduce_looks(run, tmp_path, rng):
+    """Unreduced beside reduced, by several encoders, reducers and dimensions; they load by name."""
+    from softspread import datasets
+
+    write_cifar(tmp_path / "data", rng)
+    how = ("--encoder", "pixels:4,pixels:2", "--reduce", "pca", "--dim", "3,5")
+    done = run("cifar10h", "--data", "data", *how, "--json", "-q")
+    assert done.exit_code == 0, done.output
+    names = [path.rpartition("/")[2] for path in json.loads(done.stdout)["written"]]
+    assert names[:3] == ["features_pixels4.npy", "features_pixels4_pca3.npy", "features_pixels4_pca5.npy"]
+    assert datasets.load("cifar10h", tmp_path / "data", features="pixels2_pca5").X.shape == (30, 5)
+    assert not (tmp_path / "data" / "cifar10h" / "zero_shot.npy").exists()  # pixels know no words
+
+
+def test_an_encoder_that_knows_words_also_predicts(run, tmp_path, rng, clip_folder):
+    """zero_shot.npy, in the order of the dataset's classes."""
+    write_cifar(tmp_path / "data", rng)
+    done = run("cifar10", "--data", "data", "--encoder", clip_folder, "--reduce", "none", "-q")
+    assert done.exit_code == 0, done.output
+    assert np.load(tmp_path / "data" / "cifar10" / "zero_shot.npy").shape == (50, 10)
+
+
+def test_a_dataset_without_its_place_is_explained(run, tmp_path):
+    """Without --data; with options that belong to other inputs; with a dataset that is not there."""
+    command_line.refused(run("cifar10"), "is the name of a dataset; add --data")
+    (tmp_path / "data").mkdir()
+    command_line.refused(run("cifar10", "--data", "data", "-o", "X.parquet"), "leave out --out")
+    command_line.refused(run("cifar10", "--data", "data", "--normalize"), "leave out")
+    command_line.refused(run("cifar10", "--data", "data"), "cifar-10-python.tar.gz")

@@ -2,9 +2,11 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import command_line
+from paper_data import write_cifar, write_models
 from softspread.reproduce.plan import plan_names
 
 PLAN = """
@@ -83,3 +85,64 @@ def test_mistakes_are_explained(run, tmp_path, words, message):
     done = run(*words, "--out", str(tmp_path / "out"))
     assert done.exit_code == 2
     assert message in done.stderr
+
+
+TABLE_1 = """
+title = "RMSE on tiny data"
+measure = "scores"
+table = "methods"
+reference = "rmse_10"
+budgets = [0.5]
+draws = 2
+datasets = ["cifar10h", "cifar10"]
+
+[[methods]]
+name = "pls"
+alpha = 0.9
+n_neighbors = 5
+
+[[methods]]
+name = "model"
+"""
+
+
+@pytest.mark.slow
+def test_from_original_files_to_a_table_by_commands_alone(tmp_path, monkeypatch):
+    """Dry run, prepare, reproduce: the paper's numbers stand beside ours, the zero-shot row too."""
+    pytest.importorskip("umap", reason="needs softspread[embed]")
+    monkeypatch.chdir(tmp_path)
+    write_cifar(tmp_path / "data", np.random.default_rng(0))
+    write_models(tmp_path / "models")
+    (tmp_path / "tiny.toml").write_text(TABLE_1)
+    where = ("--data", "data", "--models", "models")
+    first = command_line.run("reproduce", "prepare", "cifar10h", "cifar10", *where, "--dry-run")
+    assert first.exit_code == 0, first.output
+    assert "features_clip_umap20.npy" in first.stdout
+    assert "To do: 15 files" in first.stdout
+    made = command_line.run("reproduce", "prepare", "cifar10h", "cifar10", *where, "--json")
+    assert made.exit_code == 0, made.output
+    assert {step["state"] for step in json.loads(made.stdout)["steps"]} == {"made"}
+    table = command_line.run("reproduce", "tiny.toml", "--data", "data", "--out", "out")
+    assert table.exit_code == 0, table.output
+    header = next(line for line in table.stdout.splitlines() if line.startswith("| Method"))
+    assert header == "| Method | cifar10h | paper | within | cifar10 | paper | within |"
+    zero_shot = next(line for line in table.stdout.splitlines() if line.startswith("| Model alone"))
+    assert "0.1105" in zero_shot
+    assert "0.1265" in zero_shot
+    assert "Not set beside" not in table.stdout
+
+
+def test_prepare_says_what_is_missing_and_fails(tmp_path):
+    """Where to get it; exit code 1 for scripts. Wrong options are refused."""
+    (tmp_path / "data").mkdir()
+    done = command_line.run("reproduce", "prepare", "cifar10", "--data", tmp_path / "data")
+    assert done.exit_code == 1
+    assert "cifar-10-python.tar.gz" in done.stdout.replace("\n", "")
+    refuse = command_line.refused
+    refuse(command_line.run("reproduce", "prepare", "cifar10"), "prepare needs --data")
+    wrong = ("--data", tmp_path / "data", "--only", "nonsense")
+    refuse(command_line.run("reproduce", "prepare", "cifar10", *wrong), "--only takes features")
+    refuse(
+        command_line.run("reproduce", "prepare", "two_moons", "--data", tmp_path / "data"),
+        "no dataset to prepare",
+    )

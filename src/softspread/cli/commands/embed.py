@@ -88,11 +88,15 @@ class CheckOptions:
     ] = None
 
 
-@command(own=("out", "classes", "id_column", "batch_size"))
+@command(own=("out", "classes", "id_column", "batch_size", "data"))
 def embed(
     run: Run,
     source: Annotated[
-        str, typer.Argument(metavar="IMAGES|TABLE", help="A folder of images, a table, or a .npy array.")
+        str,
+        typer.Argument(
+            metavar="IMAGES|TABLE|DATASET",
+            help="A folder of images, a table, a .npy array, or with --data the name of a dataset.",
+        ),
     ],
     space: SpaceOptions,
     table: TableOptions,
@@ -108,6 +112,10 @@ def embed(
         option("Classes joined by commas, or a .txt file with one per line: also write a prior."),
     ] = None,
     template: Annotated[str, option("Sentence with {class}, or default, emnist-digits, mtsd.")] = "default",
+    data: Annotated[
+        Path | None,
+        option("Folder above that of a dataset by name; its features are written into the dataset's folder."),
+    ] = None,
 ) -> None:
     """Turn images or text into a space for the graph.
 
@@ -116,7 +124,17 @@ def embed(
     Example: softspread embed photos/ --encoder clip --reduce umap --dim 20 -o X.parquet
 
     Example: softspread embed photos/ --check --votes votes.csv --reduce umap,pca --dim 10,20
+
+    Example: softspread embed cifar10h --data data --encoder clip,pixels --reduce umap,pca --dim 5,20
     """
+    if data is not None:
+        if out is not None or like is not None or zero_shot is not None or checking.check:
+            raise InputError(
+                "--data writes into the dataset's folder; leave out --out, --like, --zero-shot, --check."
+            )
+        embed_dataset(run, source, data, space, encoder_options)
+        return
+    _check_name(source)
     from softspread._common.atomic import check_target
 
     allowed = (".csv", ".parquet") if checking.check else (".parquet",)
@@ -140,6 +158,69 @@ def embed(
         _check(run, space, checking, encode, reduce, out, options.n_jobs)
     else:
         _embed(run, space, encode, reduce, out, like, (zero_shot, template))
+
+
+def _check_name(source: str) -> None:
+    """Say how to embed a dataset, where its name is given without its place."""
+    if Path(source).exists():
+        return
+    from softspread import datasets
+
+    if source.partition(":")[0] in datasets.names():
+        raise InputError(
+            f"{source} is the name of a dataset; add --data with the folder that holds its folder."
+        )
+
+
+def embed_dataset(
+    run: Run, name: str, data: Path, space: SpaceOptions, encoder_options: EncoderOptions
+) -> None:
+    """Write features of a dataset, and zero-shot predictions if the encoder knows words, into its folder."""
+    from softspread.datasets.features import (
+        encode_dataset,
+        feature_name,
+        write_encoded,
+        write_reduced,
+        write_zero_shot,
+    )
+    from softspread.datasets.registry import home_of, load_items, source_of
+    from softspread.embedding.encoders.registry import find_encoder
+    from softspread.embedding.reducers.registry import REDUCERS
+
+    if encoder_options.skip_corrupt or space.normalize:
+        raise InputError(
+            "a dataset's features are those of all its images as the encoder gives them; leave out "
+            "--skip-corrupt and --normalize."
+        )
+    reducers = [REDUCERS.check(part) for part in _several(space.reduce)]
+    if "auto" in reducers:
+        reducers = ["umap"]
+    sizes = [_dimension(size) for size in _several(space.dim)]
+    found, home = load_items(name, data), home_of(name, data)
+    options = dataclasses.replace(
+        encoder_options.encoding(run, None), cache=None if encoder_options.no_cache else home / CACHE_NAME
+    )
+    written: list[Path] = []
+    for word in _several(space.encoder or DEFAULT_ENCODER):
+        model = find_encoder(word, device=options.device, half=options.half, download=options.download)
+        encoded = encode_dataset(found, model, options)
+        base = feature_name(word)
+        written.append(write_encoded(home, base, encoded))
+        if getattr(model, "temperature", None) is not None:
+            template = source_of(name).template if name.partition(":")[0] in _known() else "default"
+            written.append(write_zero_shot(home, found, encoded, template))
+        for reducer in reducers:
+            for size in sizes:
+                if reducer != "none" and size < encoded.F.shape[1]:
+                    written.append(write_reduced(home, base, reducer, size, run.seed, found.n_items))
+    document = {"dataset": name, "items": found.n_items, "written": written}
+    run.answer(document, "\n".join([f"{found.n_items:,} items of {name}:", *map(str, written)]))
+
+
+def _known() -> list[str]:
+    from softspread import datasets
+
+    return datasets.names()
 
 
 def _embed(

@@ -22,6 +22,7 @@ from softspread._common.extras import needs_extra
 from softspread._common.versions import version_of
 from softspread.embedding.encoders.encoder import MOST_AT_ONCE
 from softspread.embedding.encoders.model_files import find_model, fingerprint_files
+from softspread.embedding.encoders.timm_vit import load_timm_vit, timm_preparation, timm_settings
 from softspread.embedding.preparation import BICUBIC, Pixels, Preparation, read_preparation
 from softspread.errors import InputError
 
@@ -62,12 +63,15 @@ class TransformerEncoder:
         self.device = choose_device(device)
         self.half = choose_precision(half, self.device)
         self._torch = torch
-        self._model = _load_model(folder, name)
+        timm = timm_settings(folder)
+        self._model = _load_model(folder, name) if timm is None else load_timm_vit(folder, timm)
         self._model.eval().to(self.device)
         if self.half:
             self._model.half()
         self.takes = self._what_it_takes()
-        self.preparation: Preparation | None = read_preparation(folder) if "image" in self.takes else None
+        self.preparation: Preparation | None = None
+        if "image" in self.takes:
+            self.preparation = read_preparation(folder) if timm is None else timm_preparation(timm)
         self.fingerprint = fingerprint_files(folder)
         self._has_class_token = any(
             part.endswith(("cls_token", "class_embedding")) for part, _ in self._model.named_parameters()
@@ -242,30 +246,44 @@ def _import_torch() -> Any:
     return torch
 
 
-def _load_model(folder: Path, name: str) -> Any:
-    from transformers import AutoModel
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """Without transformers' bars and lists, such as that of a classifier's unused head."""
     from transformers.utils import logging as module
 
     logging: Any = module  # its functions carry no types
     loud = logging.get_verbosity()
     bars = logging.is_progress_bar_enabled()
-    # it would list the unused head of a classifier; what matters is checked below
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model, report = AutoModel.from_pretrained(
-                str(folder), local_files_only=True, output_loading_info=True
+            yield
+    finally:
+        logging.set_verbosity(loud)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def load_pretrained(kind: Any, folder: Path, name: str, **options: Any) -> tuple[Any, Any]:
+    """A model of a transformers class from a folder, and the report of what was not in its weights."""
+    try:
+        with quiet_transformers():
+            model, report = kind.from_pretrained(
+                str(folder), local_files_only=True, output_loading_info=True, **options
             )
     except Exception as error:  # damaged weights raise kinds of their own that share no other base
         raise InputError(
             f"cannot load the model {name!r} from {folder}: {str(error).strip().splitlines()[0]}"
         ) from error
-    finally:
-        logging.set_verbosity(loud)
-        if bars:
-            logging.enable_progress_bar()
+    return model, report
+
+
+def _load_model(folder: Path, name: str) -> Any:
+    from transformers import AutoModel
+
+    model, report = load_pretrained(AutoModel, folder, name)
     missing = [part for part in report["missing_keys"] if not any(word in part for word in UNUSED)]
     if missing:
         raise InputError(
