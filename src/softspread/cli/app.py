@@ -29,6 +29,7 @@ COMMANDS = [
     "serve",
     "plan",
     "reproduce",
+    "dcic",
     "bench",
 ]
 MANY_OBJECTS = 100_000  # before Python looks for cycles: libraries create about as many, and all of them stay

@@ -20,6 +20,7 @@ from softspread import datasets
 from softspread._common.progress import Advance
 from softspread._common.versions import version_of, versions
 from softspread.errors import StoreError
+from softspread.reproduce.dcic.benchmark import reason_against
 from softspread.reproduce.measures import Row
 from softspread.reproduce.plan import Plan, Trial, fingerprint
 from softspread.reproduce.pool import Processes, execute
@@ -196,7 +197,10 @@ def _possible(
     """Leave out trials whose dataset is not in the data folder."""
     for trial in trials:
         name = str(trial.dataset["name"])
-        if trial.measure in NO_DATASET or datasets.available(name, data):
+        if trial.measure == "dcic" and (reason := reason_against(name, data)):
+            progress.skip(reason)
+            advance(1)
+        elif trial.measure in NO_DATASET or datasets.available(name, data):
             yield trial
         else:
             progress.skip(f"{name} is not in the data folder. {datasets.describe(name)}")
