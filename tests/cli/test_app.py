@@ -34,7 +34,7 @@ def test_the_installed_command_answers_and_stays_light():
 
 
 COMMANDS = ["spread", "graph", "tune", "query", "quality", "plan", "explain", "export", "bench", "demo"]
-COMMANDS += ["embed", "serve", "reproduce"]
+COMMANDS += ["embed", "serve", "reproduce", "dcic"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

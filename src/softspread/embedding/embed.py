@@ -99,8 +99,9 @@ def embed(
         file of it, a list of paths, texts, arrays or Pillow images; with ``encoder="none"`` features
         (n, d).
     encoder : str or Path, default "clip"
-        "clip", "vit", "resnet", "dinov2", "sentence", a Hugging Face name, a folder with such a model, a file
-        ending in .onnx, "pixels" ("pixels:28" for another size than 32), the name of a plug-in, or "none".
+        "clip", "vit", "resnet", "efficientnet", "dinov2", "sentence", a Hugging Face name, a folder with such
+        a model, a file ending in .onnx, "pixels" ("pixels:28" for another size than 32), the name of a
+        plug-in, or "none".
     reduce : str, default "auto"
         "umap", "pca", "isomap", "none", the name of a plug-in, or "auto": UMAP up to 500,000 items, PCA
         beyond.
