@@ -1,5 +1,7 @@
 """The engine: intervals hold where the model is right, whatever is sampled."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -90,11 +92,26 @@ def test_a_sample_of_items_and_trials_says_nearly_the_same():
     """Looking at a third of the items and trials moves the estimates within their intervals."""
     _, _, evidence = simulated(1, n_items=900)
     full, some = judged(evidence), judged(evidence, JudgeRule(most_items=300, most_trials=200))
-    assert some.n_items == 300
-    assert some.n_votes == full.n_votes == 1_800
+    assert (some.n_items, some.n_votes, some.n_repeated) == (900, 1_800, 900)
     for name in ("rmse", "kl", "accuracy", "noise"):
         one, other = getattr(full, name), getattr(some, name)
         assert other.lower < one.value < other.upper
+
+
+def test_a_sample_keeps_the_second_votes_and_speaks_for_all():
+    """900 items, 60 of them with two votes: all 60 stay, and the score is that of all items, not of these."""
+    truth, _, evidence = simulated(2, n_items=900)
+    rng, votes = np.random.default_rng(0), evidence.trials.votes.copy()
+    hard = np.argsort(truth.max(axis=1))[:60]  # the most ambiguous items have the second votes
+    single = np.setdiff1d(np.arange(900), hard)
+    votes[single] = draw(truth[single], 1, rng)
+    trials = replace(evidence.trials, judged=votes, votes=votes)
+    full = judged(replace(evidence, trials=trials))
+    scores = [judged(replace(evidence, trials=trials), JudgeRule(most_items=200), seed) for seed in range(10)]
+    assert {one.n_repeated for one in scores} == {60}
+    assert all("second vote" not in note for one in scores for note in one.notes)
+    found = np.array([one.brier.value for one in scores])
+    assert abs(found.mean() - full.brier.value) < 4 * found.std() / np.sqrt(10)
 
 
 def test_the_same_seed_gives_the_same_answer():

@@ -61,7 +61,7 @@ def judge(
     level = validation.between_0_and_1("confidence_level", confidence_level)
     n_bootstrap = validation.count("n_bootstrap", n_bootstrap, smallest=20)
     rng = np.random.default_rng() if rng is None else rng
-    n_votes = int(evidence.trials.votes.sum())
+    per_item = evidence.trials.votes.sum(axis=1)
     evidence = _some_items(evidence, rng, rule.most_items)
     trials = evidence.trials
     scores = _Scores.of(trials, bootstrap(len(trials.votes), n_bootstrap, rng))
@@ -71,7 +71,7 @@ def judge(
     if evidence.beliefs is not None:
         checked, beliefs = _some_trials(trials, evidence.beliefs, rng, rule.most_trials)
         worlds = draw_worlds(beliefs, checked, repeated, rng)
-    advice = repeat_advice(len(repeated), evidence.n_items)
+    advice = repeat_advice(int((per_item >= 2).sum()), evidence.n_items)
     notes: tuple[str, ...] = ()
     if advice is not None:
         found = _all_possible(scores, agreement, trials.p.shape[1], level, worlds, rule)
@@ -95,9 +95,9 @@ def judge(
         interval_of(scores.brier, level),
         found.noise,
         evidence.source,
-        len(trials.votes),
-        n_votes,
-        len(repeated),
+        len(per_item),
+        int(per_item.sum()),
+        int((per_item >= 2).sum()),
         level,
         notes,
     )
@@ -132,15 +132,27 @@ def _agreement(drawn: FloatArray, n_judged: int, level: float) -> Estimate:
 
 
 def _some_items(evidence: Evidence, rng: np.random.Generator, most: int) -> Evidence:
-    """A random sample of the voted items, where there are very many."""
+    """A random sample of the voted items where there are very many, half of it with two or more votes.
+
+    Each half speaks for all items of its kind.
+    """
     trials = evidence.trials
     if len(trials.votes) <= most:
         return evidence
-    items = np.sort(rng.choice(len(trials.votes), most, replace=False))
+    repeated = trials.votes.sum(axis=1) >= 2
+    kinds = [np.flatnonzero(repeated), np.flatnonzero(~repeated)]
+    taken = [kind if len(kind) <= most // 2 else rng.choice(kind, most // 2, replace=False) for kind in kinds]
+    items = np.sort(np.concatenate(taken))
+    factor = np.zeros(len(trials.votes))
+    for kind, some in zip(kinds, taken, strict=True):
+        factor[some] = len(kind) / max(1, len(some))
     place = np.full(len(trials.votes), -1)
     place[items] = np.arange(len(items))
     mine = np.flatnonzero(place[trials.item] >= 0)
-    sampled = replace(_taken(trials, mine), item=place[trials.item[mine]], votes=trials.votes[items])
+    weights = (trials.weights * factor[trials.item])[mine]
+    sampled = replace(
+        _taken(trials, mine), weights=weights, item=place[trials.item[mine]], votes=trials.votes[items]
+    )
     beliefs = evidence.beliefs
     if beliefs is not None:
         beliefs = replace(beliefs, trials=beliefs.trials.part(mine), voted=beliefs.voted.part(items))
