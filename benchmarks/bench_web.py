@@ -351,11 +351,13 @@ def fill_log(path: Path, n_items: int, n_votes: int) -> None:
             None,
             1.7e9 + number,
             "import",
+            None,
+            None,
         )
         for number, (item, column) in enumerate(zip(items, columns, strict=True))
     )
     with sqlite3.connect(path) as connection:
-        connection.executemany("insert into log values (?,?,?,?,?,?,?,?,?,?)", rows)
+        connection.executemany("insert into log values (?,?,?,?,?,?,?,?,?,?,?,?)", rows)
 
 
 def run_start(folder: Path, report: Any, n: int) -> None:

@@ -9,6 +9,7 @@ from softspread.web.http.schemas import EntryOut
 from softspread.web.log import models
 from softspread.web.log.entry import (
     KIND_NAMES,
+    LONGEST_CHOSEN,
     LONGEST_ITEM,
     LONGEST_KEY,
     LONGEST_LABEL,
@@ -40,4 +41,5 @@ def test_columns_of_the_database_hold_the_longest_texts():
     """What the API lets through fits."""
     lengths = {column.name: getattr(column.type, "length", None) for column in models.log.columns}
     longest = {"key": LONGEST_KEY, "annotator": LONGEST_NAME, "item": LONGEST_ITEM, "label": LONGEST_LABEL}
+    longest["chosen"] = LONGEST_CHOSEN
     assert {name: lengths[name] for name in longest} == longest

@@ -71,16 +71,47 @@ def test_the_dashboard_is_ready_for_json(judged):
     assert {one["annotator"] for one in plain["annotators"]} == {"p0", "p1", "p2", "p3"}
 
 
-def test_too_few_votes_give_no_verdict(service):
-    """Silence rather than a guess."""
+def test_without_votes_there_is_no_verdict(service):
+    """Silence rather than a guess; after the first one more votes help."""
     service.analyst.update_quality()
     assert service.analyst.quality["verdict"] == "unknown"
     service.submit([service.vote("ann", "item-000", "ant", "k")]).result(10)
     wait_until_applied(service)
     service.state.learn()
     service.analyst.update_quality()
-    assert service.analyst.quality["verdict"] == "unknown"
-    assert service.analyst.quality["gain"] is None
+    assert service.analyst.quality["verdict"] == "go on"
+
+
+@pytest.mark.parametrize(
+    ("worthwhile", "repeated", "said"),
+    [(True, 5, "go on"), (False, 5, "unknown"), (False, 40, "enough"), (True, 40, "go on")],
+)
+def test_enough_is_said_only_where_second_votes_can_tell(worthwhile, repeated, said):
+    """Below 40 of them the error rests on assumptions."""
+    quality, gain = {"rmse": {}, "repeated": repeated}, {"gain": {}, "worthwhile": worthwhile}
+    assert analyst.verdict(quality, gain) == said
+
+
+def test_quality_weighs_votes_by_how_their_items_were_chosen(tmp_path):
+    """Votes that the page asked for carry their probability, and the dashboard says what they are worth."""
+    truth = three_clusters()[1]
+    with running(tmp_path, auth=False, overlap=10, refit=NEVER) as service:
+        for _ in range(30):
+            for who in ("p0", "p1", "p2"):
+                row = service.queue.assign(who, 1)[0]
+                made = service.vote(who, f"item-{row:03d}", CLASSES[truth[row]], f"k{row}")
+                service.submit([made]).result(10)
+        fill(service, people=1)
+        service.state.learn()
+        service.analyst.update_quality()
+        found = service.analyst.quality["quality"]
+        known = service.history.probabilities()
+        n_brought = int(np.isnan(known).sum())
+        assert len(known) - n_brought == 90
+        assert (known[:90] >= 0.15 / N_ITEMS).all()
+        assert found["votes"] == len(known)
+        assert any("on chosen items, weighted" in note for note in found["notes"])
+        assert any(f"{n_brought} votes not asked for" in note for note in found["notes"])
 
 
 def test_unsure_votes_do_not_stop_the_forecast(tmp_path):

@@ -156,8 +156,62 @@ def test_a_stale_pool_is_replaced(make_queue):
 def test_items_that_are_done_leave_the_pool(make_queue):
     """Someone voted on them without being asked; nobody is sent past them again and again."""
     queue, ledger, _ = make_queue(pool_size=10)
-    for row in list(queue._pool):
-        cast(queue, ledger, "program", row)
+    for pick in list(queue._pool):
+        cast(queue, ledger, "program", pick.row)
     queue.refill()
     assert len(queue._pool) == 10
-    assert (queue.counts[queue._pool] == 0).all()
+    assert (queue.counts[[pick.row for pick in queue._pool]] == 0).all()
+
+
+@pytest.mark.parametrize("strategy", ["uncertainty", "uniform"])
+def test_the_first_pick_is_as_probable_as_it_says(make_queue, strategy):
+    """Over many pools the items come as often as their probabilities tell."""
+    queue, _, _ = make_queue(strategy=strategy, pool_size=1)
+    seen, told, n_pools = np.zeros(N), np.zeros(N), 400
+    for _ in range(n_pools):
+        (pick,) = queue._choose(1, np.zeros(N), np.zeros(N, dtype=bool), queue._choosing_rng)
+        assert pick.chosen == strategy
+        seen[pick.row] += 1
+        told[pick.row] = pick.probability
+    p = np.where(seen > 0, told, 0.15 / N)
+    assert (np.abs(seen / n_pools - p) < 5 * np.sqrt(p * (1 - p) / n_pools) + 1e-9).all()
+
+
+def test_a_strategy_without_probabilities_leaves_a_share_to_uniform_picks(make_queue):
+    """Those say how probable they were, the others that nobody knows."""
+    queue, _, _ = make_queue(strategy="entropy", uniform_share=0.4)
+    picks = [
+        pick
+        for _ in range(40)
+        for pick in queue._choose(20, np.zeros(N), np.zeros(N, dtype=bool), queue._choosing_rng)
+    ]
+    uniform = [pick for pick in picks if pick.chosen == "uniform"]
+    assert len(uniform) / len(picks) == pytest.approx(0.4, abs=0.06)
+    assert all(pick.probability >= 1 / N for pick in uniform)
+    assert {(pick.chosen, pick.probability) for pick in picks if pick.chosen != "uniform"} == {
+        ("entropy", None)
+    }
+    first = queue._choose(20, np.zeros(N), np.zeros(N, dtype=bool), queue._choosing_rng)
+    assert len({pick.row for pick in first}) == 20
+
+
+def test_how_an_item_was_chosen_is_remembered_per_user(make_queue):
+    """Also after the vote, for an undo; gold items are asked of everybody, the last ones come as they are."""
+    queue, ledger, _ = make_queue(gold=[0], gold_share=0.9, pool_size=5)
+    rows = queue.assign("ann", 8)
+    cast(queue, ledger, "ann", rows[0])
+    picks = {row: queue.how("ann", row) for row in rows}
+    assert all(pick.row == row and 0 < pick.probability <= 1 for row, pick in picks.items())
+    assert picks[0] == (0, "gold", 1.0)
+    assert {pick.chosen for pick in picks.values()} == {"gold", "uncertainty", "fewest votes"}
+    assert queue.how("bob", rows[0]) is None
+
+
+def test_the_pool_grows_with_the_number_of_people(make_queue):
+    """Choosing costs the same for few items as for many: it is done as often as the pool is stale."""
+    queue, _, clock = make_queue(pool_size=4, largest_pool=12)
+    clock.now = 1.0
+    queue.assign("ann", 4)
+    assert queue._next_size() == 12
+    clock.now = 100.0
+    assert queue._next_size() == 4

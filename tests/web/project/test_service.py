@@ -1,5 +1,6 @@
 """The project without HTTP: votes become soft labels, on both databases, and nothing is lost by a restart."""
 
+import numpy as np
 import pytest
 
 from softspread.errors import InputError
@@ -14,13 +15,20 @@ from web.conftest import (
 
 
 def test_explain_gives_shares_that_sum_to_one(service):
-    """All votes together are the whole of a soft label, and the own vote weighs most."""
+    """Votes and other sources together are the whole of a soft label, by class; the own vote weighs most."""
     for row in range(12):
         vote(service, "ann", f"item-{row:03d}", CLASSES[row % 3], f"k{row}")
     wait_until_applied(service)
     reasons = service.explain(3, top=100)
     assert sum(reason["weight"] for reason in reasons) == pytest.approx(1.0)
-    assert reasons[0]["item"] == "item-003"
+    assert (reasons[0]["source"], reasons[0]["item"], reasons[0]["annotator"]) == (
+        "own vote",
+        "item-003",
+        "ann",
+    )
+    share = [sum(r["weight"] for r in reasons if r["label"] == name) for name in CLASSES]
+    np.testing.assert_allclose(service.soft_labels([3])[0]["p"], share, atol=1e-5)
+    assert all((reason["row"] is None) == ("vote" not in reason["source"].split()) for reason in reasons)
 
 
 def test_votes_brought_along_are_taken_in_once(tmp_path):

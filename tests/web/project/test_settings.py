@@ -22,6 +22,7 @@ GOOD = Settings(classes=("a", "b"), data_dir=Path("x"))
         ({"strategy": "guess"}, "uncertainty"),
         ({"overlap": 0}, "overlap"),
         ({"alpha": 1.0}, "alpha"),
+        ({"uniform_share": 1.5}, "uniform_share"),
         ({"unsure_weight": 1.0}, "between 0 and 1"),
         ({"gold_share": 1.0}, "gold_share"),
         ({"lease_seconds": 0}, "lease_seconds"),

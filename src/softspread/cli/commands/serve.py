@@ -49,6 +49,9 @@ class VotingOptions:
     question: Annotated[str, option("What people are asked.")] = "Which class is it?"
     mode: Annotated[str, option("blind, or assisted: shows the soft label before the vote.")] = "blind"
     strategy: Annotated[str, option("Which items to ask about: {strategies}.")] = "uncertainty"
+    uniform_share: Annotated[
+        float, option("Share of the items drawn uniformly, by which quality is judged.", min=0, max=1)
+    ] = 0.15
     overlap: Annotated[int, option("Hand out an item until this many people have voted on it.", min=1)] = 3
     alpha: Annotated[
         str, option("How far votes travel: 0 to 1, or auto: by held-out votes, as they come in.")

@@ -169,12 +169,13 @@ class ItemsOut(BaseModel):
 
 
 class ReasonOut(BaseModel):
-    """One vote behind a soft label and its share."""
+    """One part of a soft label: a vote, or another source."""
 
-    row: int
-    item: str
+    source: str
+    row: int | None
+    item: str | None
     label: str
-    annotator: str
+    annotator: str | None
     weight: float
 
 

@@ -7,6 +7,7 @@ VOTE, UNDO, SKIP = 0, 1, 2  # kinds of entries
 KIND_NAMES = {VOTE: "vote", UNDO: "undo", SKIP: "skip"}
 VOTES_ADDED = {VOTE: 1, UNDO: -1, SKIP: 0}
 LONGEST_KEY, LONGEST_NAME, LONGEST_ITEM, LONGEST_LABEL = 64, 80, 1000, 200  # characters of the columns
+LONGEST_CHOSEN = 40
 IMPORTED = "import"  # origin of votes from a file: one name may vote on an item several times
 
 
@@ -27,6 +28,8 @@ class Entry:
     origin: str = "api"  # "page", "api", "import", "label-studio"
     id: int = 0
     created_at: float = 0.0  # seconds since 1970
+    chosen: str | None = None  # how the item was chosen for the annotator; None: not handed out by the page
+    probability: float | None = None  # of that draw, given those before it; None: not known
     undoes_key: str = ""  # before an undo is written: the key of the vote; the log keeps the id instead
 
 

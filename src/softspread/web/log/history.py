@@ -24,9 +24,10 @@ _COLUMNS = (
     "weight",
     "undoes",
     "created_at",
+    "probability",
 )
 _FIELDS = np.dtype(
-    {"names": _COLUMNS, "formats": ["i8", "i1", "i4", "i8", "i8", "f8", "i8", "f8"]}, align=True
+    {"names": _COLUMNS, "formats": ["i8", "i1", "i4", "i8", "i8", "f8", "i8", "f8", "f8"]}, align=True
 )
 
 
@@ -50,7 +51,9 @@ class History:
     def take_blocks(self, blocks: Iterable[list[Any]]) -> None:
         """Read rows as `Store.read_log` gives them."""
         for block in blocks:
-            ids, kinds, annotators, items, labels, weights, undoes, created = zip(*block, strict=True)
+            ids, kinds, annotators, items, labels, weights, undoes, created, chosen, probabilities = zip(
+                *block, strict=True
+            )
             new = np.empty(len(ids), dtype=_FIELDS)
             codes, names = pd.factorize(np.array(annotators, dtype=object))
             new["id"], new["kind"], new["weight"], new["created_at"] = ids, kinds, weights, created
@@ -58,6 +61,7 @@ class History:
             new["row"] = self._item_ids.get_indexer(pd.Index(items, dtype=object))
             new["column"] = self._classes.get_indexer(pd.Index(labels, dtype=object))
             new["undoes"] = [-1 if value is None else value for value in undoes]
+            new["probability"] = list(map(_probability, chosen, probabilities))
             known = (new["row"] >= 0) & ((new["column"] >= 0) | (new["kind"] == SKIP))
             self.unknown += int((~known).sum())
             self._extend(new[known])
@@ -75,6 +79,7 @@ class History:
                 entry.weight,
                 -1 if entry.undoes is None else entry.undoes,
                 entry.created_at,
+                _probability(entry.chosen, entry.probability),
             )
             for entry, row, column in zip(entries, rows, columns, strict=True)
         ]
@@ -132,9 +137,24 @@ class History:
         )
         return VoteTable(rows, columns, weights, self._names_of(annotator)), np.flatnonzero(stands)
 
+    def probabilities(self, stop: int | None = None) -> FloatArray:
+        """With which the item of each standing vote was drawn; nan where the page did not hand it out.
+
+        1 where it came for sure (gold) or nobody knows: such a vote speaks for its own item only.
+        """
+        stands = self.standing(stop)
+        return np.asarray(self.column("probability")[: len(stands)][stands])
+
     def _names_of(self, numbers: AnyArray) -> AnyArray:
         return np.array([*self.annotators, None], dtype=object)[numbers]
 
     def counts(self, n: int) -> FloatArray:
         """(n,) votes that stand on each item, whatever they weigh."""
         return np.bincount(self.standing_votes()[0].rows, minlength=n).astype(np.float64)
+
+
+def _probability(chosen: str | None, probability: float | None) -> float:
+    """As the column has it: nan for an item that was not handed out, 1 where the probability is not known."""
+    if chosen is None:
+        return np.nan
+    return 1.0 if probability is None else probability

@@ -13,7 +13,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from softspread.web.log.entry import LONGEST_ITEM, LONGEST_KEY, LONGEST_LABEL, LONGEST_NAME
+from softspread.web.log.entry import LONGEST_CHOSEN, LONGEST_ITEM, LONGEST_KEY, LONGEST_LABEL, LONGEST_NAME
 
 metadata = MetaData()
 BigId = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows only in a column called INTEGER
@@ -31,6 +31,8 @@ log = Table(
     Column("undoes", BigId),
     Column("created_at", Float, nullable=False),
     Column("origin", String(20), nullable=False),
+    Column("chosen", String(LONGEST_CHOSEN)),
+    Column("probability", Float),
     UniqueConstraint("annotator", "key", name="log_once"),
     UniqueConstraint("undoes", name="log_undone_once"),
 )

@@ -24,7 +24,10 @@ BUSY_MILLISECONDS = 5_000  # how long SQLite waits for a reader that holds the f
 ROWS_AT_ONCE = 64  # rows of one statement: older SQLite takes at most 999 values
 LOG_BLOCK = 50_000  # rows of the log read at once: about 10 MB
 # What `History` reads of the log
-LOG_COLUMNS = ("id", "kind", "annotator", "item", "label", "weight", "undoes", "created_at")
+LOG_COLUMNS = (
+    *("id", "kind", "annotator", "item", "label", "weight", "undoes", "created_at"),
+    *("chosen", "probability"),
+)
 SERVER_LOCK = 7_302_517_164_411_990_017  # any fixed number: PostgreSQL's advisory lock of the one server
 
 

@@ -18,14 +18,13 @@ from typing import Any
 import numpy as np
 
 from softspread._common.types import AnyArray
+from softspread._common.wording import counted
 from softspread.errors import SoftspreadError
 from softspread.intervals.methods import posterior_method
 from softspread.intervals.task import IntervalTask, Posteriors
 from softspread.intervals.uncertainty import AMBIGUOUS, CLEAR, TOO_FEW, chances, verdicts_of
-from softspread.quality.estimate import held_out_quality
-from softspread.quality.forecast import predict_gain
 from softspread.quality.result import Estimate
-from softspread.spreading.state import SpreadState
+from softspread.votes.repeats import REPEATS
 from softspread.votes.table import VoteTable
 from softspread.web.log.entry import SKIP, VOTE
 from softspread.web.log.history import History
@@ -53,7 +52,6 @@ class AnalystRule:
     width_bins: int = 20
     timeline_points: int = 200
     more_share: float = 0.25  # "the next votes" are a quarter of those so far
-    gain_items: int = 300_000  # a forecast costs 13 solves: none for more items
     worthwhile: float = 0.02  # stop when a quarter more votes lower the RMSE by less than this share
     likely: float = 0.5  # an item listed as ambiguous is more likely so than not
 
@@ -188,36 +186,36 @@ class Analyst:
         self.annotators = self._annotators(learned)
 
     def _quality(self, learned: Learned, rng: np.random.Generator) -> dict[str, Any] | None:
+        """The estimator's own; votes count by how probable it was that their items were asked about."""
         if not learned.n_votes:
             return None
-        n_classes = self._state.n_classes
-        state = SpreadState(learned.labeler._diffusion(), learned.labeler._counted_votes, n_classes)
-        state.solve()
-        prior = np.full((state.diffusion.n_items, n_classes), 1 / n_classes)
+        known = self._history.probabilities(learned.entries)
+        brought = np.isnan(known)  # votes that the page did not ask for are taken to be on random items
+        probabilities = np.where(brought, 1 / self._state.n_items, known)
         try:
-            found = held_out_quality(state, prior, 1e-4, confidence_level=CONFIDENCE_LEVEL, rng=rng)
+            found = learned.labeler.quality(
+                probabilities=None if brought.all() else probabilities,
+                confidence_level=CONFIDENCE_LEVEL,
+                random_state=rng,
+            )
         except SoftspreadError as error:
             return {"rmse": None, "accuracy": None, "agreement": None, "notes": [str(error)]}
         estimates = {name: _plain(getattr(found, name)) for name in ("rmse", "accuracy", "agreement")}
-        return {**estimates, "repeated": found.n_repeated, "notes": list(found.notes)}
+        notes = [*found.notes]
+        if brought.any() and not brought.all():
+            votes = counted(int(brought.sum()), "vote")
+            notes.append(f"{votes} not asked for by this page: taken as votes on random items.")
+        return {**estimates, "votes": found.n_votes, "repeated": found.n_repeated, "notes": notes}
 
     def _gain(self, learned: Learned, rng: np.random.Generator) -> dict[str, Any] | None:
-        table = learned.labeler._votes
-        votes = table.take(table.weights == np.round(table.weights))  # a learning curve counts whole votes
-        total = float(votes.weights.sum())
-        if self._state.n_items > self._rule.gain_items or total < 1:
+        """What a quarter more votes would bring, by the estimator's own forecast."""
+        if not learned.n_votes:
             return None
+        more = max(1, round(self._rule.more_share * learned.n_votes))
         try:
-            found = predict_gain(
-                [learned.labeler._diffusion()],
-                votes,
-                self._state.n_classes,
-                max(1, round(self._rule.more_share * total)),
-                prior_strength=1e-4,
-                confidence_level=CONFIDENCE_LEVEL,
-                rng=rng,
-            )
-        except SoftspreadError:  # too few votes to thin
+            found = learned.labeler.forecast(more, confidence_level=CONFIDENCE_LEVEL, random_state=rng)
+        except SoftspreadError as error:
+            logger.info("no forecast: %s", error)
             return None
         return {
             "more": found.more,
@@ -259,10 +257,12 @@ def records(columns: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
 
 
 def verdict(quality: dict[str, Any] | None, gain: dict[str, Any] | None) -> str:
-    """Whether to stop: "enough", "go on", or "unknown" where there are too few votes to say."""
+    """Whether to stop: "enough", "go on", or "unknown" where nobody can say that it is enough."""
     if quality is None or gain is None or gain["gain"] is None or quality["rmse"] is None:
         return "unknown"
-    return "go on" if gain["worthwhile"] else "enough"
+    if gain["worthwhile"]:
+        return "go on"
+    return "enough" if REPEATS.are_enough(quality["repeated"]) else "unknown"
 
 
 def timeline(history: History, most_points: int = RULE.timeline_points) -> dict[str, Any]:

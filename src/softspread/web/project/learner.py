@@ -15,6 +15,7 @@ from softspread.estimators.labeler import SoftLabeler
 from softspread.graph.graph import Graph
 from softspread.intervals.labels import labels_in
 from softspread.intervals.task import Posteriors
+from softspread.posterior.explain import Explanation, explain_blend
 from softspread.posterior.live import LiveBlend, Moved
 from softspread.posterior.posterior import Posterior
 from softspread.spreading.evidence import SoftLabels
@@ -69,6 +70,12 @@ class Learned:
         """Soft labels with intervals and verdicts of what was read; ``ids`` are those of its items."""
         found = Posteriors(self.live.posterior_of(moved), self.at_fit)
         return labels_in(found, ids, self.labeler.classes_, level)
+
+    def explain(self, votes: VoteTable, row: int) -> Explanation:
+        """What one soft label is made of by now; ``votes`` are all that stand, as they were cast."""
+        weighting = self.labeler._weighting
+        counted = votes if weighting is None else weighting.apply(votes)
+        return explain_blend(self.live, counted, row, len(self.labeler.classes_))
 
     def ready(self) -> "Learned":
         """Find what the first answer would wait for."""

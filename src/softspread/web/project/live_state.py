@@ -21,6 +21,7 @@ from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.diffusion.diffusion import Diffusion
 from softspread.errors import SoftspreadError
 from softspread.estimators.labeler import REFIT, RefitRule, SoftLabeler
+from softspread.posterior.explain import Explanation
 from softspread.posterior.posterior import Posterior
 from softspread.queries.rule import DEFAULT_LOTTERY
 from softspread.spreading.evidence import SoftLabels
@@ -223,6 +224,12 @@ class LiveState:
             learned = self._learned
             moved = learned.live.moved(once)
         return learned.labels(moved, self._ids[once], level).take(back)
+
+    def explain(self, row: int) -> Explanation:
+        """What one soft label is made of; votes wait meanwhile, some milliseconds per alpha."""
+        with self._lock:
+            votes = self._history.standing_votes(self.applied)[0]
+            return self._learned.explain(votes, row)
 
     def posterior(self) -> Posterior:
         """The posterior of all items by now."""

@@ -1,6 +1,6 @@
-"""Who gets which item next.
+"""Who gets which item next, how it was chosen and with what probability.
 
-    live mass, votes per item  ->  choose_items  ->  a pool  ->  leases by user
+    posterior, votes per item  ->  choose_items  ->  a pool of picks  ->  leases by user
 
 Two users rarely hold the same item: a lease closes it to others until it is voted on, skipped, or expires.
 Nobody gets an item twice. Leases live in memory; after a restart every page asks again.
@@ -9,17 +9,30 @@ Nobody gets an item twice. Leases live in memory; after a restart every page ask
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from softspread._common.types import BoolArray, FloatArray, IntArray
 from softspread.queries.choose import choose_items
+from softspread.queries.rule import DEFAULT_LOTTERY
+from softspread.web.log.entry import LONGEST_CHOSEN
 from softspread.web.log.ledger import Ledger
 from softspread.web.project.live_state import ChosenFrom
 from softspread.web.project.thread_priority import lower_priority
 
 Choosing = Callable[[], ChosenFrom]
+KNOWN = ("uncertainty", "uniform")  # strategies that say how probable their picks are
+UNIFORM, FEWEST, GOLD = "uniform", "fewest votes", "gold"  # ways to choose beside the strategy
+
+
+class Pick(NamedTuple):
+    """An item, how it was chosen, and the probability of that draw given those before it."""
+
+    row: int
+    chosen: str
+    probability: float | None  # None: not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +43,14 @@ class QueueRule:
     overlap: int = 3  # an item is handed out until this many users have voted on it
     lease_seconds: float = 120.0
     gold_share: float = 0.05  # of the items that a user gets
-    pool_size: int = 320  # items chosen at once: about 0.15 s of work at 100,000 items
-    refill_below: int = 160  # then more are chosen; what is left lasts in the meantime
+    uniform_share: float = 0.15  # of the picks: every item can be picked, so votes can speak for all items
+    pool_size: int = 320  # items chosen at once ...
+    largest_pool: int = 2_500  # ... or as many as are handed out until the pool is stale, up to this
+    refill_share: float = 0.5  # of the pool is left when more are chosen: that lasts in the meantime
     stale_seconds: float = 10.0  # then the whole pool is chosen again if votes have come in
     expire_seconds: float = 1.0  # time between two searches for expired leases, each as costly as a vote
     tried_first: int = 64  # items of the pool tried for a user before all items are searched
+    remembered: int = 1_000  # items per user whose choice is remembered, also after an undo
 
 
 class Queue:
@@ -59,7 +75,9 @@ class Queue:
         self._gold_rows[self._gold] = True
         self._rng, self._clock, self._prepare = rng, clock, prepare
         self._choosing_rng = rng.spawn(1)[0]
-        self._pool: list[int] = []
+        self._pool: list[Pick] = []
+        self._given: dict[str, dict[int, Pick]] = {}  # user -> row -> how it was chosen
+        self._size, self._n_handed, self._refilled_at = rule.pool_size, 0, -np.inf
         self._leases: dict[int, dict[str, float]] = {}  # row -> user -> until
         self._held: dict[str, dict[int, float]] = {}  # user -> row -> until, first given first
         self._lock = threading.Lock()
@@ -103,8 +121,9 @@ class Queue:
                 found = self._next_for(annotator)
                 if found is None:
                     break
-                self._lease(annotator, found, now)
-            if len(self._pool) < self._rule.refill_below or self._stale(now):
+                self._lease(annotator, found.row, now)
+                self._remember(annotator, found)
+            if len(self._pool) < self._rule.refill_share * self._size or self._stale(now):
                 self._wanted.set()
             return list(held)[:wanted]
 
@@ -116,12 +135,18 @@ class Queue:
                 if change >= 0:
                     self._release(annotator, row)
 
+    def how(self, annotator: str, row: int) -> Pick | None:
+        """How an item was chosen for a user; None where they were not given it, or long ago."""
+        with self._lock:
+            return self._given.get(annotator, {}).get(row)
+
     def peek(self, wanted: int, strategy: str | None = None) -> IntArray:
         """Rows that would be asked next, without giving them to anybody."""
         with self._lock:
             counts = self.counts.copy()
         closed = counts >= self._rule.overlap
-        return self._choose(wanted, counts, closed, np.random.default_rng(), strategy)
+        picks = self._choose(wanted, counts, closed, np.random.default_rng(), strategy)
+        return np.array([pick.row for pick in picks], dtype=np.int64)
 
     def _choose(
         self,
@@ -130,14 +155,44 @@ class Queue:
         closed: BoolArray,
         rng: np.random.Generator,
         strategy: str | None = None,
-    ) -> IntArray:
-        size = min(wanted, int((~closed).sum()))
+    ) -> list[Pick]:
+        size, strategy = min(wanted, int((~closed).sum())), strategy or self._rule.strategy
         if not size:
-            return np.empty(0, dtype=np.int64)
-        diffusion, mass, posterior = self._choosing()
-        counts, exclude = np.maximum(counts, 0), np.flatnonzero(closed)
-        strategy = strategy or self._rule.strategy
-        return choose_items(diffusion, mass, counts, size, strategy, rng, exclude, posterior=posterior)
+            return []
+        (diffusion, mass, posterior), share = self._choosing(), self._rule.uniform_share
+
+        def draw(number: int, name: str, closed: BoolArray) -> list[Pick]:
+            chances: list[float] | None = [] if name in KNOWN else None
+            rows = choose_items(
+                diffusion,
+                mass,
+                np.maximum(counts, 0),
+                number,
+                name,
+                rng,
+                np.flatnonzero(closed),
+                posterior=posterior,
+                probabilities=chances,
+                lottery=replace(DEFAULT_LOTTERY, uniform_share=share),
+            )
+            known = [None] * number if chances is None else chances
+            called = name[:LONGEST_CHOSEN]
+            return [Pick(row, called, chance) for row, chance in zip(rows.tolist(), known, strict=True)]
+
+        if strategy in KNOWN:  # the lottery has its uniform share in every draw
+            return draw(size, strategy, closed)
+        n_uniform = int(rng.binomial(size, share))
+        picks = draw(n_uniform, UNIFORM, closed) if n_uniform else []
+        closed = closed.copy()
+        closed[[pick.row for pick in picks]] = True
+        picks += draw(size - n_uniform, strategy, closed) if n_uniform < size else []
+        places = np.sort(rng.permutation(size)[:n_uniform])  # uniform picks come at random among the others
+        order = np.empty(size, dtype=np.int64)
+        order[places], order[np.setdiff1d(np.arange(size), places)] = (
+            np.arange(n_uniform),
+            np.arange(n_uniform, size),
+        )
+        return [picks[place] for place in order.tolist()]
 
     @property
     def n_leased(self) -> int:
@@ -151,6 +206,13 @@ class Queue:
         until = now + self._rule.lease_seconds
         self._leases.setdefault(row, {})[annotator] = until
         self._held.setdefault(annotator, {})[row] = until
+
+    def _remember(self, annotator: str, pick: Pick) -> None:
+        given = self._given.setdefault(annotator, {})
+        given[pick.row] = pick
+        self._n_handed += 1
+        if len(given) > self._rule.remembered:
+            del given[next(iter(given))]
 
     def _release(self, annotator: str, row: int) -> None:
         held = self._held.get(annotator)
@@ -179,18 +241,18 @@ class Queue:
         free = not self._leases.get(row) and self.counts[row] < self._rule.overlap
         return bool(free or self._gold_rows[row])
 
-    def _next_for(self, annotator: str) -> int | None:
+    def _next_for(self, annotator: str) -> Pick | None:
         if self._gold and self._rng.random() < self._rule.gold_share:
             unseen = [row for row in self._gold if self._fits(annotator, row)]
-            if unseen:
-                return unseen[int(self._rng.integers(len(unseen)))]
-        for place, row in enumerate(self._pool[: self._rule.tried_first]):
-            if self._fits(annotator, row):
+            if unseen:  # everybody gets every one of them, sooner or later
+                return Pick(unseen[int(self._rng.integers(len(unseen)))], GOLD, 1.0)
+        for place, pick in enumerate(self._pool[: self._rule.tried_first]):
+            if self._fits(annotator, pick.row):
                 del self._pool[place]
-                return row
+                return pick
         return self._any_for(annotator)
 
-    def _any_for(self, annotator: str) -> int | None:
+    def _any_for(self, annotator: str) -> Pick | None:
         """An item that the user may still vote on, drawn from those with the fewest votes."""
         voted, skipped = self._ledger.seen_by(annotator)
         allowed = (self.counts < self._rule.overlap) | self._gold_rows
@@ -200,7 +262,7 @@ class Queue:
         if not len(rows):
             return None
         fewest = rows[self.counts[rows] == self.counts[rows].min()]
-        return int(fewest[self._rng.integers(len(fewest))])
+        return Pick(int(fewest[self._rng.integers(len(fewest))]), FEWEST, 1 / len(fewest))
 
     # --------------------------------------------------------------------------------------------------- pool
     def _stale(self, now: float) -> bool:
@@ -224,14 +286,26 @@ class Queue:
             closed: BoolArray = counts >= self._rule.overlap
             closed[[*self._leases, *self._gold]] = True  # gold items come by their own share
             if not stale:
-                closed[self._pool] = True
-        picked = self._choose(self._rule.pool_size, counts, closed, self._choosing_rng)
+                closed[[pick.row for pick in self._pool]] = True
+            size = self._next_size()
+        picked = self._choose(size, counts, closed, self._choosing_rng)
         with self._lock:
-            kept: list[int] = []
+            kept: list[Pick] = []
             if stale:
                 self._chosen_at, self._chosen_votes = self._clock(), float(counts.sum())
             else:
                 full = self._rule.overlap
-                kept = [row for row in self._pool if self.counts[row] < full and row not in self._leases]
-            self._pool = kept + picked.tolist()
-        self._prepare(picked)
+                kept = [
+                    pick
+                    for pick in self._pool
+                    if self.counts[pick.row] < full and pick.row not in self._leases
+                ]
+            self._pool, self._size = kept + picked, size
+        self._prepare(np.array([pick.row for pick in picked], dtype=np.int64))
+
+    def _next_size(self) -> int:
+        """As many items as will be handed out until the pool is stale, if people go on as they do."""
+        now, rule = self._clock(), self._rule
+        handed = self._n_handed / max(now - self._refilled_at, 1.0) * rule.stale_seconds
+        self._n_handed, self._refilled_at = 0, now
+        return int(np.clip(handed, rule.pool_size, max(rule.pool_size, rule.largest_pool)))

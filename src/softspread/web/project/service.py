@@ -21,7 +21,6 @@ from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.errors import InputError, StoreError
 from softspread.estimators.labeler import REFIT, RefitRule
 from softspread.graph.graph import Graph
-from softspread.spreading.explain import explain
 from softspread.votes.reading import Names
 from softspread.web.log.clock import SteadyClock
 from softspread.web.log.entry import LONGEST_KEY, SKIP, UNDO, VOTE, VOTES_ADDED, Entry, Outcome
@@ -154,7 +153,13 @@ class Service:
                 self.history.counts(len(self.items)),
                 self.ledger,
                 self.state.choosing,
-                QueueRule(settings.strategy, settings.overlap, settings.lease_seconds, settings.gold_share),
+                QueueRule(
+                    settings.strategy,
+                    settings.overlap,
+                    settings.lease_seconds,
+                    settings.gold_share,
+                    settings.uniform_share,
+                ),
                 rng=np.random.default_rng(settings.seed),
                 gold=list(self.gold),
                 prepare=self.state.prepare,
@@ -233,14 +238,20 @@ class Service:
         """A vote, ready to be submitted."""
         if label not in self._column_of:
             raise InputError(f"there is no class {label!r}; the classes are {', '.join(self.classes[:20])}.")
-        self.row_of(item)
         weight = self.settings.unsure_weight if unsure else 1.0
-        return Entry(VOTE, _checked_key(key), annotator, item, label, weight, origin=origin)
+        made = Entry(VOTE, _checked_key(key), annotator, item, label, weight, origin=origin)
+        return self._with_choice(made)
 
     def skip(self, annotator: str, item: str, key: str, *, origin: str = "api") -> Entry:
         """A skip, ready to be submitted."""
-        self.row_of(item)
-        return Entry(SKIP, _checked_key(key), annotator, item, origin=origin)
+        return self._with_choice(Entry(SKIP, _checked_key(key), annotator, item, origin=origin))
+
+    def _with_choice(self, entry: Entry) -> Entry:
+        """With how its item was chosen, where the page handed it out."""
+        pick = self.queue.how(entry.annotator, self.row_of(entry.item))
+        if pick is None:
+            return entry
+        return replace(entry, chosen=pick.chosen, probability=pick.probability)
 
     def undo(self, annotator: str, vote_key: str, key: str, *, origin: str = "api") -> Entry:
         """An undo of the annotator's own vote, named by its key, ready to be submitted."""
@@ -292,15 +303,21 @@ class Service:
         )
 
     def explain(self, row: int, top: int = 10) -> list[dict[str, Any]]:
-        """The votes behind one soft label, heaviest first; the weights of all votes sum to 1."""
-        behind = explain(self.state.learned.labeler._diffusion(), self.history.standing_votes()[0], row, top)
+        """What one soft label is made of, heaviest first; all shares of a class sum to its probability."""
+        found = self.state.explain(row).top(top)
+        listed, rows = found.rows >= 0, found.rows.tolist()
+        names = [None] * len(rows) if found.annotators is None else np.asarray(found.annotators).tolist()
         return records(
             {
-                "row": behind.rows.tolist(),
-                "item": self.items.ids[behind.rows].tolist(),
-                "label": [self.classes[column] for column in behind.columns],
-                "annotator": np.asarray(behind.annotators).tolist(),
-                "weight": behind.weights.tolist(),
+                "source": np.asarray(found.sources).tolist(),
+                "row": [row if known else None for row, known in zip(rows, listed, strict=True)],
+                "item": [
+                    str(self.items.ids[row]) if known else None
+                    for row, known in zip(rows, listed, strict=True)
+                ],
+                "label": [self.classes[column] for column in found.columns],
+                "annotator": [name if known else None for name, known in zip(names, listed, strict=True)],
+                "weight": found.weights.tolist(),
             }
         )
 

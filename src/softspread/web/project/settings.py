@@ -36,6 +36,7 @@ class Settings:
     overlap: int = 3  # an item is handed out until this many users have voted on it
     gold: tuple[tuple[str, str], ...] = ()  # (item, class) with known answers
     gold_share: float = 0.05  # of the items that a user gets
+    uniform_share: float = 0.15  # of the items chosen that are drawn uniformly: they speak for all items
     unsure_weight: float = 0.5
     lease_seconds: float = 120.0  # then an item of someone who left goes to others
     alpha: float | str = "auto"  # "auto": chosen by held-out votes, again as they come in
@@ -54,6 +55,11 @@ class Settings:
         if not 0 < self.unsure_weight < 1:
             raise InputError(
                 f"unsure_weight must lie between 0 and 1, got {self.unsure_weight!r}; 0.5 is usual."
+            )
+        if not 0 <= self.uniform_share <= 1:
+            raise InputError(
+                f"uniform_share must lie between 0 and 1, got {self.uniform_share!r}; 0.15 is usual. With 0 "
+                "nobody can tell how good the soft labels are."
             )
         if not 0 <= self.gold_share < 1:
             raise InputError(f"gold_share must be at least 0 and below 1, got {self.gold_share!r}; try 0.05.")

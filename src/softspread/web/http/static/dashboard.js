@@ -29,7 +29,8 @@ function showQuality({ quality, gain, verdict, trend, counts }) {
     const share = gain.now.value > 0 ? gain.gain.value / gain.now.value : 0;
     why.push(`The next ${number(gain.more)} votes are expected to lower the error by ${percent(share, 1)}.`);
   }
-  if (quality?.notes?.length) why.push(quality.notes[0]);
+  if (quality?.votes) why.push(`Judged by ${number(quality.votes)} votes, ${number(quality.repeated)} items with two or more.`);
+  why.push(...(quality?.notes ?? []));
   $("verdict-why").textContent = why.join(" ");
   const facts = [["Error (RMSE)", range(quality?.rmse, (v) => v.toFixed(3))], ["Accuracy", range(quality?.accuracy, (v) => percent(v))], ["Agreement with a new vote", range(quality?.agreement, (v) => percent(v))]];
   $("measures").replaceChildren(...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
@@ -75,7 +76,13 @@ function showCharts({ timeline, overview, classes }) {
 }
 
 // ---------------------------------------------------------------------------------------------------- people and items
-const FLAGS = { "unknown": ["not known yet", ""], "ok": ["follows the crowd", "ok"], "check": ["worth a look", "check"], "does not follow": ["does not follow", "bad"] };
+// What the estimator says, what the table says, how it looks, and what to do about it
+const FLAGS = {
+  unknown: ["not known yet", "", ""],
+  ok: ["follows the crowd", "ok", ""],
+  check: ["worth a look", "check", "look at some votes together, or wait for more"],
+  "does not follow": ["does not follow", "bad", "talk to them; their votes hardly count"],
+};
 
 function showPeople({ annotators, timeline }) {
   const known = new Map(annotators.map((one) => [one.annotator, one]));
@@ -86,7 +93,7 @@ function showPeople({ annotators, timeline }) {
     return make("tr", {}, make("th", { scope: "row" }, annotator), make("td", { class: "num" }, number(votes)),
       make("td", { class: "num" }, one?.agreement === null || !one ? "–" : percent(one.agreement)),
       make("td", {}, one && one.consistency !== null && one.flag !== "unknown" ? intervalBar(one.lower, one.consistency, one.upper) : "–"),
-      make("td", { class: "num" }, gold), make("td", {}, make("span", { class: `flag ${flag[1]}` }, flag[0])));
+      make("td", { class: "num" }, gold), make("td", {}, make("span", { class: `flag ${flag[1]}` }, flag[0]), flag[2] ? make("span", { class: "muted small advice" }, flag[2]) : ""));
   });
   $("people").replaceChildren(...(rows.length ? rows : [make("tr", {}, make("td", { colSpan: 6, class: "muted" }, "Nobody has voted yet."))]));
 }
@@ -127,16 +134,18 @@ async function pick(row) {
   box.removeAttribute("aria-busy");
 }
 
+const SOURCES = { "distant votes": "votes farther away", classifiers: "classifiers trained on the votes", prior: "the predictions you brought", "class shares": "how common the class is" };
+
 function describe({ card, label, votes }) {
   const head = make("div", { class: "why-head" });
   if (card.picture) head.append(make("img", { src: `/api/v1/items/${card.row}/picture`, alt: `Item ${card.item}` }));
   head.append(make("div", {}, make("p", {}, make("b", {}, card.item)), make("p", { class: "muted small" }, `${label.verdict}; evidence ${label.evidence.toPrecision(3)}, ${label.votes} own ${label.votes === 1 ? "vote" : "votes"}`)));
   const order = label.p.map((_, place) => place).sort((a, b) => label.p[b] - label.p[a]).slice(0, 6);
   const rows = order.map((place) => make("div", { class: "bar-row" }, make("span", { class: "label", title: config.classes[place] }, config.classes[place]), classBar(label, place), make("span", { class: "num" }, percent(label.p[place]))));
-  const reasons = votes.map((vote) => make("li", {}, make("img", { src: thumbnail(vote.row), alt: "", onerror: ({ target }) => { target.replaceWith(make("span")); } }),
-    make("span", {}, make("b", {}, vote.label), ` by ${vote.annotator} on ${vote.item}`), make("span", { class: "num" }, percent(vote.weight, 1))));
+  const reasons = votes.map((part) => make("li", {}, part.row === null ? make("span") : make("img", { src: thumbnail(part.row), alt: "", onerror: ({ target }) => { target.replaceWith(make("span")); } }),
+    make("span", {}, make("b", {}, part.label), part.row === null ? `: ${SOURCES[part.source] ?? part.source}` : ` by ${part.annotator} on ${part.source === "own vote" ? "this item" : part.item}`), make("span", { class: "num" }, percent(part.weight, 1))));
   return [head, ...(card.text ? [make("p", { class: "why-text" }, card.text)] : []), make("div", { class: "bars" }, ...rows),
-    reasons.length ? make("h3", { class: "small" }, "The votes behind it, heaviest first") : make("p", { class: "muted" }, "No vote reaches this item yet."), make("ul", { class: "reasons" }, ...reasons)];
+    reasons.length ? make("h3", { class: "small" }, "What it rests on, heaviest first") : make("p", { class: "muted" }, "No vote reaches this item yet."), make("ul", { class: "reasons" }, ...reasons)];
 }
 
 function classBar(label, place) {
