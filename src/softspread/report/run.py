@@ -312,8 +312,8 @@ def _quality_section(quality: Quality) -> str:
         "Quality, estimated without ground truth",
         table(["Measure", "Estimate", f"{quality.confidence_level:.0%} interval"], rows),
         *(paragraph(text) for text in quality.notes),
-        note="Every vote is held out in turn and predicted from the others. Telling error from the noise of "
-        "votes takes items with two or more votes.",
+        note="Every vote is held out in turn and predicted from the others. Separating error from the noise "
+        "of votes takes items with two or more votes.",
     )
 
 
