@@ -1,264 +1,296 @@
-"""Learning curves of query strategies against uniform votes: how many votes does each need for the same RMSE?
+"""How many votes on chosen items replace how many uniform ones: SoftLabeler fits on both sides.
 
-    python experiments/queries.py two_moons cifar10h --draws 10 --strategies uncertainty balanced
+    python -m experiments.queries run --out DIR --draws 4
+    python -m experiments.queries run --out DIR --draws 4 --datasets chaosnli mdagreement
+    python -m experiments.queries tables --out DIR
+    python -m experiments.queries speed
 
-Votes are simulated: a vote on item i names class c with probability p[i, c], the true soft label. All
-strategies meet the same graph (20 neighbours) and have their alpha chosen from the votes by
-``choose_parameters`` at every checkpoint; beside it stands the best alpha in hindsight, for both strategies.
-``uniform`` draws with replacement, as the paper does. Real datasets are cut to 3,000 random items, so that
-dense inverses make 10 draws affordable. ``speed`` times 100 picks among a million items instead. Data:
---data, by default
-../shared/data beside the repository.
+Uniform votes fall on random items with replacement, as in the paper. The j-th vote on an item is fixed by the
+dataset and the draw, whoever asks for it, so that strategies are compared on the same votes. A strategy sees
+a fit at every checkpoint and asks for all votes up to the next one, about a quarter more, at once. Results
+are kept run by run; a study that is started again goes on where it stopped.
 """
 
 import argparse
 import time
 import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from scipy.linalg import lapack
-from scipy.special import softmax
-from sklearn.datasets import load_digits, make_moons
-from sklearn.neural_network import MLPClassifier
+import pandas as pd
+from experiments.posterior.datasets import DESIGN, JUDGE, SIZE, Dataset, load, role_of, seed_of
+from experiments.posterior.store import Store, log_run, read
+from experiments.posterior.page import markdown
+from threadpoolctl import threadpool_limits
 
-from softspread import SoftspreadWarning, knn_graph, metrics
-from softspread.diffusion.diffusion import Diffusion
-from softspread.queries.choose import choose_items
+from softspread import ProbabilisticLabelSpreading, SoftLabeler, SoftspreadWarning, knn_graph, metrics
+from softspread._common.types import FloatArray, IntArray
+from softspread.estimators.graph_based import GraphEstimator
+from softspread.graph.graph import Graph
 from softspread.queries.registry import STRATEGIES
-from softspread.queries.rule import DEFAULT_RULE
-from softspread.simulate import simulate_soft_labels
-from softspread.tuning.candidates import SearchSpace, SpreadOptions
-from softspread.tuning.search import choose_parameters
-from softspread.votes.ballots import Ballots
-from softspread.votes.table import VoteTable
-from softspread.votes.votes import single_votes
+from softspread.simulate import draw_columns
 
-ALPHAS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
-MOST_ITEMS = 3_000
-BATCH_SHARE = 0.05  # a batch is this share of the votes so far, at least 10
-LEVELS = (0.1, 1.0)  # budgets at which uniform sets the RMSE to reach
-AROUND = (0.25, 0.4, 0.55, 0.7, 0.85, 1.0, 1.2)  # checkpoints as shares of each level
+LEVELS = (0.1, 1.0)  # votes per item at which uniform votes set the RMSE to reach
+AROUND = (0.42, 0.55, 0.7, 0.85, 1.0, 1.15, 1.3)  # checkpoints, as shares of each level
+FIRST = (10, 20, 35, 50)  # votes at which the first picks are compared
+GROWTH = 1.4  # of the votes between two checkpoints at most
+DEPTH = 64  # votes per item that are drawn in advance
+DEFAULT_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
+KEY = ("dataset", "estimator", "strategy", "draw", "votes")
 
 
-def two_moons(data):
-    """1,000 items, soft labels from a small network, as in the paper."""
-    X, y = make_moons(1000, noise=0.1, random_state=0)
-    network = MLPClassifier((20, 20), max_iter=200, random_state=0).fit(X, y)
-    return X, network.predict_proba(X)
+# -------------------------------------------------------------------------------------------------- one run
+def checkpoints(n: int) -> list[int]:
+    """Votes after which a strategy's fit is judged and asked again."""
+    wanted = sorted({*FIRST, *(round(level * share * n) for level in LEVELS for share in AROUND)})
+    found = [wanted[0]]
+    for votes in wanted[1:]:
+        while votes > GROWTH * found[-1] and found[-1] >= FIRST[-1]:
+            found.append(round(GROWTH * found[-1]))
+        if votes > found[-1]:
+            found.append(votes)
+    return found
 
 
-def human(name, features):
-    """Soft labels of a real crowd."""
-
-    def load(data):
-        counts = np.load(data / name / "counts.npy").astype(float)
-        return np.load(data / name / features).astype(np.float32), counts / counts.sum(axis=1, keepdims=True)
-
-    return load
+def uniform_checkpoints(n: int) -> list[int]:
+    """Votes after which uniform votes are judged."""
+    return sorted({*FIRST, *(round(level * n) for level in LEVELS)})
 
 
-def labelme(data):
-    """About 2.5 votes an item; their shares, with 0.05 of a vote for every class, are taken as the truth."""
-    votes = np.load(data / "labelme/annotations.npy")
-    counts = np.stack([(votes == c).sum(axis=1) for c in range(votes.max() + 1)], axis=1) + 0.05
-    return np.load(data / "labelme/features_vgg16_umap20.npy"), counts / counts.sum(axis=1, keepdims=True)
+def spreading(dataset: Dataset, graph: Graph, counts: FloatArray) -> GraphEstimator:
+    """Spreading alone, alpha chosen from the votes."""
+    est = ProbabilisticLabelSpreading(annotator_model="none", n_jobs=1, random_state=0)
+    return est.fit(graph, counts, classes=range(counts.shape[1]))
 
 
-def gaussians(data):
-    """Four overlapping classes in three dimensions, 1,500 items."""
-    rng = np.random.default_rng(3)
-    centres, y = 1.6 * rng.normal(size=(4, 3)), rng.integers(0, 4, 1500)
-    X = centres[y] + rng.normal(size=(1500, 3))
-    return X, softmax(-0.5 * ((X[:, None] - centres) ** 2).sum(axis=2), axis=1)
+def labeler(dataset: Dataset, graph: Graph, counts: FloatArray) -> GraphEstimator:
+    """As a user would, with the features where there are any."""
+    lab = SoftLabeler(n_jobs=1, random_state=0)
+    return lab.fit(graph, counts, features=dataset.features, classes=range(counts.shape[1]))
 
 
-def digits(data):
-    """scikit-learn's 1,797 digits, hard labels made soft."""
-    X, y = load_digits(return_X_y=True)
-    return X, simulate_soft_labels(X, y, random_state=0)
+Fit = Callable[[Dataset, Graph, FloatArray], GraphEstimator]
+ESTIMATORS: dict[str, Fit] = {"labeler": labeler, "pls": spreading}
 
 
-def mnist(data):
-    """Hard labels made soft by a classifier that has not seen the item."""
-    keep = np.random.default_rng(1).permutation(70_000)[:MOST_ITEMS]
-    X, y = np.load(data / "mnist/features_pixels_umap20.npy")[keep], np.load(data / "mnist/labels.npy")[keep]
-    return X, simulate_soft_labels(X, y, random_state=0)
+class Ballot:
+    """What every item would answer: its first vote, its second, and so on."""
+
+    def __init__(self, dataset: Dataset, draw: int) -> None:
+        rng = np.random.default_rng([draw, seed_of("queries " + dataset.name)])
+        n = len(dataset.truth)
+        rows, tickets = np.repeat(np.arange(n), DEPTH), rng.random(n * DEPTH)
+        self._columns = draw_columns(dataset.truth, rows, tickets).reshape(n, DEPTH)
+        self.counts = np.zeros_like(dataset.truth)
+        self._n_votes = np.zeros(n, dtype=np.int64)
+
+    def ask(self, rows: IntArray) -> None:
+        """Count the next vote of each row; a row may come twice."""
+        for row in rows.tolist():
+            self.counts[row, self._columns[row, self._n_votes[row] % DEPTH]] += 1
+            self._n_votes[row] += 1
+
+    @property
+    def n_repeated(self) -> int:
+        """Items with two or more votes."""
+        return int((self._n_votes > 1).sum())
 
 
-GOALS = {  # the default strategy was made on these ...
-    "two_moons": two_moons,
-    "cifar10h": human("cifar10h", "features_efflite2_umap20.npy"),
-    "davidson": human("davidson", "features_minilm_umap20.npy"),  # three classes, strongly unbalanced
-    "mnist": mnist,
-}
-DATASETS = GOALS | {  # ... and tried on these near the end
-    "cifar10h_trained": human("cifar10h", "features_resnetens_umap20.npy"),
-    "cifar10h_plain": human("cifar10h", "features_efflite2_l2_f16.npy"),
-    "labelme": labelme,
-    "gaussians": gaussians,
-    "digits": digits,
-}
+def run(
+    dataset: Dataset, graph: Graph, fit: Fit, strategy: str, draw: int, votes: Sequence[int]
+) -> list[dict[str, float]]:
+    """One row per checkpoint."""
+    ballot, n = Ballot(dataset, draw), len(dataset.truth)
+    rng = np.random.default_rng([draw, seed_of(f"{strategy} {dataset.name}")])
+    est, done, found = fit(dataset, graph, ballot.counts), 0, []
+    for wanted in votes:
+        if strategy == "uniform":  # with replacement, whatever was asked before
+            rows = rng.integers(n, size=wanted - done)
+        else:
+            rows = np.asarray(est.query(wanted - done, strategy, random_state=rng))
+        ballot.ask(rows)
+        start = time.perf_counter()
+        est = fit(dataset, graph, ballot.counts)
+        rmse = metrics.rmse(dataset.truth, np.asarray(est.predict_proba()))
+        seconds = round(time.perf_counter() - start, 2)
+        found.append({"votes": wanted, "rmse": rmse, "repeated": ballot.n_repeated, "seconds": seconds})
+        done = wanted
+    return found
 
 
-class Bench:
-    """One dataset with its dense scaled inverses."""
-
-    def __init__(self, name: str, data: Path) -> None:
-        X, p = DATASETS[name](data)
-        keep = np.random.default_rng(0).permutation(len(X))[:MOST_ITEMS]
-        self.p = p[keep]
-        self.n, self.n_classes = self.p.shape
-        self.graph = knn_graph(np.asarray(X[keep], dtype=np.float64), 20, n_jobs=1)
-        S = self.graph.S.toarray()
-        self.diffusions, self.reach = {}, {}
-        for alpha in ALPHAS:
-            factor = lapack.spotrf((np.eye(self.n) - alpha * S).astype(np.float32), lower=0)[0]
-            M = lapack.spotri(factor, lower=0)[0]
-            M = np.triu(M) + np.triu(M, 1).T
-            self.reach[alpha] = M / M.max(axis=0)
-            self.diffusions[alpha] = Diffusion(self.graph, alpha, solver="cg", n_jobs=1)
-
-    def mass(self, alpha, counts):
-        return (self.reach[alpha] @ counts.astype(np.float32)).astype(np.float64)
-
-    def soft(self, mass):
-        return (mass + 1e-4 / self.n_classes) / (mass.sum(axis=1, keepdims=True) + 1e-4)
-
-    def judge(self, counts):
-        """The alpha chosen from the votes, and RMSE with it and with the best one in hindsight."""
-        ballots = Ballots.of(VoteTable(*single_votes(counts)), self.n_classes)
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", SoftspreadWarning
-            )  # few repeats: said once in the docs, not per checkpoint
-            chosen = choose_parameters(
-                self.graph, ballots, SearchSpace(alphas=ALPHAS), options=SpreadOptions(n_jobs=1)
-            ).alpha
-        rmse = {alpha: metrics.rmse(self.p, self.soft(self.mass(alpha, counts))) for alpha in ALPHAS}
-        return chosen, (rmse[chosen], min(rmse.values()))
+def run_all(options: argparse.Namespace) -> None:
+    """Every dataset, strategy and draw that is not there yet."""
+    print(log_run(options.out), flush=True)
+    store = Store(options.out / "queries.csv", KEY, ("rmse", "repeated", "seconds"))
+    fit = ESTIMATORS[options.estimator]
+    for name in options.datasets:
+        dataset = load(name, options.data, options.size)
+        graph = knn_graph(dataset.X, n_jobs=1)
+        for draw in range(options.first, options.first + options.draws):
+            for strategy in dict.fromkeys(["uniform", *options.strategies]):
+                n = len(dataset.truth)
+                votes = uniform_checkpoints(n) if strategy == "uniform" else checkpoints(n)
+                key = (name, options.estimator, strategy, draw)
+                if all(store.has(*key, number) for number in votes):
+                    continue
+                start = time.perf_counter()
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", SoftspreadWarning)  # few second votes: that is studied
+                    rows = run(dataset, graph, fit, strategy, draw, votes)
+                for row in rows:
+                    if not store.has(*key, row["votes"]):
+                        store.add((*key, row.pop("votes")), row)
+                print(*key, f"{time.perf_counter() - start:.0f} s", flush=True)
 
 
-def run(bench, strategy, seed, budgets):
-    """RMSE at each budget, (budgets, 2), see :meth:`Bench.judge`."""
-    rng = np.random.default_rng([seed, 7])
-    cumulative = bench.p.cumsum(axis=1)
-    counts = np.zeros((bench.n, bench.n_classes))
-    done, alpha, out = 0, 0.9, []
-    for budget in budgets:
-        while done < budget:
-            size = min(budget - done, max(10, int(BATCH_SHARE * done)))
-            if strategy == "uniform":
-                rows = rng.integers(0, bench.n, size)
-            else:
-                near = min(max(alpha, DEFAULT_RULE.smallest_alpha), DEFAULT_RULE.largest_alpha)
-                votes = counts.sum(axis=1)
-                rows = choose_items(
-                    bench.diffusions[near], bench.mass(near, counts), votes, size, strategy, rng
-                )
-            labels = (rng.random((size, 1)) > cumulative[rows]).sum(axis=1).clip(max=bench.n_classes - 1)
-            np.add.at(counts, (rows, labels), 1.0)
-            done += size
-        alpha, judged = bench.judge(counts)
-        out.append(judged)
-    return np.array(out)
-
-
-def votes_needed(budgets, curve, level):
-    """Where the curve first stays at or below the level, interpolated in log votes."""
+# --------------------------------------------------------------------------------------------------- tables
+def votes_needed(votes: FloatArray, curve: FloatArray, level: float) -> float:
+    """Where the curve stays at or below the level from then on, interpolated in log votes."""
     above = np.flatnonzero(curve > level)
     if not len(above):
-        return budgets[0]
+        return float(votes[0])
     last = above[-1]
     if last == len(curve) - 1:
         return np.inf
     share = (curve[last] - level) / (curve[last] - curve[last + 1])
-    return float(np.exp(np.log(budgets[last]) + share * np.log(budgets[last + 1] / budgets[last])))
+    return float(np.exp(np.log(votes[last]) + share * np.log(votes[last + 1] / votes[last])))
 
 
-def measure(name, args):
-    """One dataset: a line per strategy and level."""
-    start = time.time()
-    bench = Bench(name, args.data)
-    levels = [int(level * bench.n) for level in LEVELS]
-    around = {round(level * share) for level in levels for share in AROUND if level * share >= 20}
-    budgets = np.array(sorted(around | set(levels)))
-    seeds = range(args.seed, args.seed + args.draws)
-    uniform = np.array([run(bench, "uniform", seed, levels) for seed in seeds])
-    print(f"\n{name}: {bench.n} items, {args.draws} draws")
-    print(
-        "strategy | level | votes / uniform's, alpha chosen (se) | the same, best alpha (se) | "
-        "RMSE at that level: uniform; strategy; each with alpha chosen, best"
-    )
-    for strategy in args.strategies:
-        curves = np.array([run(bench, strategy, seed, budgets) for seed in seeds])
-        for number, (level, votes) in enumerate(zip(LEVELS, levels, strict=True)):
-            cells = [f"{strategy:14s} | {level:4.0%}"]
-            for kind in (0, 1):
-                ratio, error = jackknife(budgets, curves[:, :, kind], uniform[:, number, kind])
-                cells.append(f"{ratio / votes:.2f} ({error / votes:.2f})")
-            here = curves[:, int(np.searchsorted(budgets, votes))].mean(axis=0)
-            cells.append(
-                " ".join(f"{value:.4f}" for value in uniform[:, number].mean(axis=0))
-                + "; "
-                + " ".join(f"{value:.4f}" for value in here)
-            )
-            print(" | ".join(cells))
-    print(f"({time.time() - start:.0f} s)", flush=True)
+def compare(chosen: pd.DataFrame, uniform: pd.DataFrame, votes: int) -> dict[str, object]:
+    """Votes needed as a share of uniform's, by mean curves, with a jackknife error, and for single draws.
 
-
-def speed(n_items=1_000_000, n_votes=100_000):
-    """Time 100 picks among a million items after 100,000 votes at alpha 0.9.
-
-    Evidence is made up, as only the work matters.
+    Both tables have one row per draw and one column per checkpoint.
     """
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n_items, 3)) + 8 * rng.integers(0, 4, size=(n_items, 3))
-    graph = knn_graph(X, 20, index="tree")
-    diffusion = Diffusion(graph, 0.9)
-    votes = np.bincount(rng.integers(n_items, size=n_votes), minlength=n_items)
-    mass = rng.gamma(0.2, size=(n_items, 10))
-    for strategy in STRATEGIES.names():
-        choose_items(diffusion, mass, votes, 1, strategy, rng)  # compiles, or reads what was compiled before
-        start = time.perf_counter()
-        choose_items(diffusion, mass, votes, 100, strategy, rng)
-        print(
-            f"{strategy:15s} 100 picks among {n_items:,} items: {time.perf_counter() - start:.2f} s",
-            flush=True,
+    at = chosen.columns.to_numpy(dtype=float)
+
+    def needed(draws: Sequence[int]) -> float:
+        level = float(uniform.loc[draws, votes].mean())
+        return votes_needed(at, chosen.loc[draws].mean().to_numpy(), level) / votes
+
+    draws = list(chosen.index)
+    single = [needed([draw]) for draw in draws]
+    left = np.array([needed([other for other in draws if other != draw]) for draw in draws])
+    finite = len(draws) > 1 and bool(np.isfinite(left).all())
+    error = np.sqrt((len(draws) - 1) / len(draws) * ((left - left.mean()) ** 2).sum()) if finite else np.nan
+    gap = np.log(chosen[votes]) - np.log(uniform[votes])
+    return {
+        "draws": len(draws),
+        "votes": needed(draws),
+        "error": error,
+        "lowest": min(single),
+        "highest": max(single),
+        "uniform": uniform[votes].mean(),
+        "chosen": chosen[votes].mean(),
+        "rmse ratio": np.exp(gap.mean()),
+        "its error": np.exp(gap.mean()) * gap.std(ddof=1) / np.sqrt(len(draws)),
+    }
+
+
+def cells(table: pd.DataFrame) -> pd.DataFrame:
+    """One row per dataset, estimator, strategy and level."""
+    found = []
+    curves = table.pivot_table(
+        index=["dataset", "estimator", "strategy"], columns=["draw", "votes"], values="rmse"
+    )
+    for dataset, estimator, strategy in curves.index:
+        if strategy == "uniform":
+            continue
+        chosen, uniform = (
+            curves.loc[(dataset, estimator, name)].dropna().unstack("votes").dropna()
+            for name in (strategy, "uniform")
         )
+        both = chosen.index.intersection(uniform.index)
+        level_votes = uniform.columns[len(FIRST) :].tolist()
+        for votes in [*FIRST, *level_votes]:
+            level = f"{votes} votes" if votes in FIRST else f"{LEVELS[level_votes.index(votes)]:.0%}"
+            row = {"role": role_of(dataset), "dataset": dataset, "estimator": estimator, "strategy": strategy}
+            found.append(row | {"level": level} | compare(chosen.loc[both], uniform.loc[both], votes))
+    return pd.DataFrame(found)
 
 
-def jackknife(budgets, curves, uniform):
-    """Votes needed to reach uniform's mean RMSE, and a standard error from leaving out one draw at a time."""
-    draws = np.arange(len(curves))
+def summary(found: pd.DataFrame) -> pd.DataFrame:
+    """Mean and worst over the datasets; a level that is never reached counts as the last checkpoint."""
+    capped = found.assign(votes=found["votes"].clip(upper=AROUND[-1]))
+    groups = capped.groupby(["role", "estimator", "strategy", "level"], sort=False)
+    means = groups.agg(
+        datasets=("dataset", "size"),
+        mean=("votes", "mean"),
+        error=("error", lambda e: np.sqrt((e**2).sum()) / len(e)),
+        worst=("votes", "max"),
+        rmse_ratio=("rmse ratio", "mean"),
+    )
+    means["worst of"] = groups.apply(lambda g: g.loc[g["votes"].idxmax(), "dataset"], include_groups=False)
+    return means.reset_index()
 
-    def needed(keep):
-        return votes_needed(budgets, curves[keep].mean(axis=0), uniform[keep].mean())
 
-    left = np.array([needed(draws[draws != d]) for d in draws])
-    if not np.isfinite(left).all():
-        return needed(draws), np.nan
-    return needed(draws), np.sqrt((len(draws) - 1) / len(draws) * ((left - left.mean()) ** 2).sum())
+def write_tables(options: argparse.Namespace) -> None:
+    """Tables beside the results, and on the screen."""
+    found = cells(read(options.out / "queries.csv"))
+    first = found["level"].str.endswith("votes")
+    early = found[first].drop(columns=["votes", "error", "lowest", "highest"])
+    parts = {"summary": summary(found[~first]), "cells": found[~first], "first_votes": early}
+    for name, table in parts.items():
+        table.to_csv(options.out / f"table_{name}.csv", index=False)
+        print(f"\n{name}\n\n{markdown(table)}")
 
 
-def main():
-    """Read the command line, measure each dataset."""
+# ---------------------------------------------------------------------------------------------------- speed
+def speed(options: argparse.Namespace) -> None:
+    """Time 100 picks of SoftLabeler among many items, a vote on every tenth, once its posterior is there."""
+    rng, n = np.random.default_rng(0), options.items
+    X = rng.normal(size=(n, 3)) + 8 * rng.integers(0, 4, size=(n, 3))
+    y = np.full(n, -1)
+    y[rng.choice(n, n // 10, replace=False)] = rng.integers(10, size=n // 10)
+    lab = SoftLabeler(random_state=0, classifier="none").fit(knn_graph(X, index="tree"), y)
+    start = time.perf_counter()
+    lab.predict_proba()
+    print(f"posterior of {n:,} items: {time.perf_counter() - start:.2f} s", flush=True)
+    for size, known in ((1, False), (100, False), (100, True), (100, False)):
+        start = time.perf_counter()
+        lab.query(size, return_probabilities=known, random_state=0)
+        words = ", with their probabilities" if known else ""
+        print(f"{size} picks{words}: {time.perf_counter() - start:.2f} s", flush=True)
+
+
+def read_command_line() -> argparse.Namespace:
+    """Read the command and what it works on."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "datasets", nargs="*", default=list(GOALS), help=f"speed, or of {', '.join(DATASETS)}"
+    commands = parser.add_subparsers(required=True)
+    command = commands.add_parser("run", help="learning curves")
+    command.set_defaults(work=run_all)
+    command.add_argument("--out", type=Path, required=True, help="folder of the results; continued")
+    command.add_argument("--data", type=Path, default=DEFAULT_DATA, help="folder of the datasets")
+    command.add_argument(
+        "--datasets",
+        nargs="+",
+        choices=[*DESIGN, *JUDGE],
+        default=list(DESIGN),
+        help="the design sets by default; judging sets only when named",
     )
-    parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=0, help="number of the first draw")
-    parser.add_argument("--strategies", nargs="*", default=["uncertainty"], choices=STRATEGIES.names())
-    parser.add_argument("--data", type=Path, default=Path(__file__).parents[1] / "../shared/data")
-    args = parser.parse_args()
-    for name in args.datasets:
-        if name == "speed":
-            speed()
-        else:
-            measure(name, args)
+    command.add_argument("--estimator", choices=ESTIMATORS, default="labeler")
+    command.add_argument(
+        "--strategies", nargs="+", default=["uncertainty"], choices=STRATEGIES.names(), metavar="NAME"
+    )
+    command.add_argument("--draws", type=int, default=4)
+    command.add_argument("--first", type=int, default=0, help="number of the first draw")
+    command.add_argument("--size", type=int, default=SIZE, help="items per dataset")
+    command = commands.add_parser("tables", help="votes needed, with errors")
+    command.set_defaults(work=write_tables)
+    command.add_argument("--out", type=Path, required=True, help="folder of the results")
+    command = commands.add_parser("speed", help="time 100 picks among a million items")
+    command.set_defaults(work=speed)
+    command.add_argument("--items", type=int, default=1_000_000)
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Run one command."""
+    options = read_command_line()
+    with threadpool_limits(1):
+        options.work(options)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import pytest
 from softspread import SoftLabeler
 from softspread.diffusion.diffusion import Diffusion
 from softspread.queries.choose import choose_items
-from softspread.queries.expected import own_gain
+from softspread.queries.expected import disagreement, others_share, own_gain, worth_of_further_vote
 from softspread.queries.rule import LotteryRule
 from voted_graph import N_CLASSES, N, dense_reach, four_clusters
 
@@ -53,6 +53,86 @@ def test_own_gain_is_below_the_variance_there_is(labeler):
     assert (own_gain(posterior) > 0).all()
 
 
+def slow_scores(labeler, diffusion, mass, rule):
+    """The written formula with a dense inverse: own + d sum over i != q of phi_iq b^2 v k / ((N+k)(N+k+1))."""
+    posterior = labeler._posterior
+    votes = labeler.vote_counts_.sum(axis=1)
+    S, alpha, k = diffusion.graph.S.toarray(), diffusion.alpha, rule.before
+    M = np.linalg.inv(np.eye(N) - alpha * S)
+    m = posterior.m.astype(np.float64)
+    b = 1 - votes / posterior.evidence()
+    before = np.maximum(mass.sum(axis=1) - votes, 0.0) + k
+    weights = b**2 * (1 - (m**2).sum(axis=1)) * k / (before * (before + 1))
+    others = (1 - alpha**2 * (S**2).sum(axis=1)) * (M @ weights) - weights  # M_qq as weighted_reach takes it
+    own = np.array([slow_gain(posterior.mixtures, row) for row in range(N)])
+    return own + worth_of_further_vote(posterior) * others
+
+
+def test_the_best_item_is_the_one_that_the_formula_names(labeler):
+    """With all items as candidates every pick is the best of those left, by brute force."""
+    rule = LotteryRule(
+        n_candidates=N,
+        uniform_share=0.0,
+        first_repeats=0.0,
+        most_repeats=0.0,
+        later_repeats=0.0,
+        tol=1e-10,
+    )
+    diffusion, mass, posterior = labeler._choosing()
+    scores, votes = slow_scores(labeler, diffusion, mass, rule), labeler.vote_counts_.sum(axis=1)
+    excluded: list[int] = []
+    for _ in range(30):
+        picked = choose_items(
+            diffusion, mass, votes, 1, exclude=excluded, posterior=posterior, lottery=rule
+        )
+        still = np.setdiff1d(np.arange(N), excluded)
+        assert scores[picked[0]] == pytest.approx(scores[still].max(), rel=1e-4)
+        excluded.append(int(picked[0]))
+
+
+def test_others_share_is_what_own_votes_leave(labeler):
+    """b = 1 - own votes / evidence, 1 without own votes."""
+    posterior, votes = labeler._posterior, labeler.vote_counts_.sum(axis=1)
+    share = others_share(posterior)
+    np.testing.assert_allclose(share, 1 - votes / posterior.evidence(), rtol=0, atol=1e-9)
+    assert (share[votes == 0] == 1).all()
+
+
+def test_disagreement_is_the_chance_that_two_votes_differ(labeler):
+    """Drawn from what others say."""
+    m = labeler._posterior.m.astype(np.float64)
+    slow = [sum(a * b for i, a in enumerate(row) for j, b in enumerate(row) if i != j) for row in m]
+    np.testing.assert_allclose(disagreement(labeler._posterior), slow, rtol=0, atol=1e-6)
+
+
+def test_a_further_vote_tells_others_what_its_precision_adds(labeler):
+    """Against the precision 1 / (1 / r + 1 / c) of c votes on one item, per unit of v, for each nu."""
+    posterior, votes = labeler._posterior, labeler.vote_counts_.sum(axis=1)
+    r = posterior.trust.nus + 1
+
+    def precision(c):
+        return 1 / (1 / r + 1 / c) if c else np.zeros_like(r)
+
+    slow = [
+        posterior.trust.law[posterior.group[row]]
+        @ ((precision(votes[row] + 1) - precision(votes[row])) / precision(1))
+        for row in range(N)
+    ]
+    worth = worth_of_further_vote(posterior)
+    np.testing.assert_allclose(worth, slow, rtol=1e-9)
+    assert (worth[votes > 1] < 1).all()
+
+
+def test_inverse_probabilities_of_picks_average_to_one(labeler):
+    """The mean of 1 / (n p) is 1 whatever the scores, if p is the probability of the pick."""
+    inverse = [
+        1 / (N * labeler.query(1, return_probabilities=True, random_state=seed)[1][0]) for seed in range(400)
+    ]
+    error = np.std(inverse) / np.sqrt(len(inverse))
+    assert error < 0.1
+    assert abs(np.mean(inverse) - 1) < 4 * error
+
+
 def test_picks_prefer_large_gains_and_still_go_everywhere(labeler):
     """The mean gain of picks is above that of all items; about a tenth of the picks is uniform."""
     gains = own_gain(labeler._posterior)
@@ -78,6 +158,23 @@ def test_first_votes_cover_the_clusters():
     assert chosen > 3.8
 
 
+def test_covering_picks_leave_less_unreached_than_uniform_ones():
+    """With all items as candidates, ten picks reach every cluster and raise the least reached items most."""
+    graph = four_clusters()
+    diffusion, reach = Diffusion(graph, 0.9, n_jobs=1), dense_reach(graph, [0.9])[0.9]
+    rule = LotteryRule(coverage_candidates=N, uniform_share=0.0)
+    nothing = np.zeros((N, 1)), np.zeros(N)
+
+    def least_reached(strategy, seed):
+        rng = np.random.default_rng(seed)
+        rows = choose_items(diffusion, *nothing, 10, strategy, rng, lottery=rule)
+        return np.quantile(reach[:, rows].sum(axis=1), 0.1), len(np.unique(rows // (N // 4)))
+
+    covering = least_reached("uncertainty", 0)
+    assert covering[1] == 4
+    assert covering[0] > 1.2 * np.mean([least_reached("uniform", seed)[0] for seed in range(20)])
+
+
 def test_second_votes_are_asked_for_while_they_are_few(labeler):
     """As large a share of picks as the rule says; with enough repeats they are few."""
     counts, posterior = labeler.vote_counts_.sum(axis=1), labeler._posterior
@@ -99,13 +196,16 @@ def test_second_votes_are_asked_for_while_they_are_few(labeler):
         ]
         return (counts[np.concatenate(picks)] > 0).mean()
 
-    assert voted_share(LotteryRule(early_repeats=0.6)) > voted_share(LotteryRule(early_repeats=0.0)) + 0.3
+    often, never = (
+        LotteryRule(first_repeats=share, most_repeats=share, later_repeats=share) for share in (0.6, 0.0)
+    )
+    assert voted_share(often) > voted_share(never) + 0.3
 
 
 def test_a_batch_spreads_out(labeler):
     """The best items one by one, each pick counted at once, reach each other less than the best of the first
     step would."""
-    rule = LotteryRule(n_candidates=N, uniform_share=0.0, early_repeats=0.0)
+    rule = LotteryRule(n_candidates=N, uniform_share=0.0, first_repeats=0.0, most_repeats=0.0)
     diffusion, mass, posterior = labeler._choosing()
     counts, reach = labeler.vote_counts_.sum(axis=1), dense_reach(labeler.graph_, [0.9])[0.9]
 

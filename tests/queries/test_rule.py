@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from softspread.queries.rule import DEFAULT_RULE, QueryRule
+from softspread.queries.rule import DEFAULT_RULE, LotteryRule, QueryRule
 
 
 def test_sharpness_grows_linearly_up_to_its_end():
@@ -18,3 +18,10 @@ def test_a_rule_cannot_be_changed():
     """Another rule is a new object."""
     with pytest.raises(dataclasses.FrozenInstanceError):
         DEFAULT_RULE.sharpest = 3.0
+
+
+def test_the_share_of_repeats_follows_votes_then_trust():
+    """Few second votes: half the votes per item within bounds; enough: the less own votes count, the more."""
+    rule = LotteryRule(first_repeats=0.1, most_repeats=0.4, later_repeats=0.05, repeats_power=2.0)
+    assert [rule.repeats(votes, 0, 0.5) for votes in (0.0, 0.5, 9.0)] == pytest.approx([0.1, 0.25, 0.4])
+    assert [rule.repeats(9.0, 10_000, share) for share in (0.0, 0.5, 1.0)] == pytest.approx([0.4, 0.1, 0.05])

@@ -8,6 +8,7 @@ one item does not depend on the number of items.
 """
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from softspread._common.types import FloatArray, IntArray
 from softspread._kernels.push import push_profiles, unit_push
@@ -76,7 +77,9 @@ def weighted_reach(diffusion: Diffusion, weights: FloatArray, tol: float = 1e-3)
     results are up to a third too large, nearly alike for all items.
     """
     graph, alpha = diffusion.graph, diffusion.alpha
-    returns = np.asarray(graph.inner_operator().power(2).sum(axis=1)).ravel()
+    operator = graph.inner_operator()
+    squares = csr_array((operator.data**2, operator.indices, operator.indptr), shape=operator.shape)
+    returns = squares @ np.ones(diffusion.n_items)
     own = 1 / np.maximum(1 - alpha * alpha * returns, 1 - alpha * alpha)
     factor = graph.inner_root if graph.normalization == "random_walk" else np.ones(diffusion.n_items)
     inner = weights[graph.order]
