@@ -7,7 +7,7 @@
 
 Uniform votes fall on random items with replacement, as in the paper. The j-th vote on an item is fixed by the
 dataset and the draw, whoever asks for it, so that strategies are compared on the same votes. A strategy sees
-a fit at every checkpoint and asks for all votes up to the next one, about a quarter more, at once. Results
+a fit at every checkpoint and asks for all votes up to the next one at once, up to half as many again. Results
 are kept run by run; a study that is started again goes on where it stopped.
 """
 
@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from experiments.posterior.datasets import DESIGN, JUDGE, SIZE, Dataset, load, role_of, seed_of
-from experiments.posterior.store import Store, log_run, read
 from experiments.posterior.page import markdown
+from experiments.posterior.store import Store, log_run, read
 from threadpoolctl import threadpool_limits
 
 from softspread import ProbabilisticLabelSpreading, SoftLabeler, SoftspreadWarning, knn_graph, metrics
@@ -32,9 +32,9 @@ from softspread.queries.registry import STRATEGIES
 from softspread.simulate import draw_columns
 
 LEVELS = (0.1, 1.0)  # votes per item at which uniform votes set the RMSE to reach
-AROUND = (0.42, 0.55, 0.7, 0.85, 1.0, 1.15, 1.3)  # checkpoints, as shares of each level
-FIRST = (10, 20, 35, 50)  # votes at which the first picks are compared
-GROWTH = 1.4  # of the votes between two checkpoints at most
+AROUND = (0.42, 0.6, 0.8, 1.0, 1.25)  # checkpoints, as shares of each level
+FIRST = (20, 50)  # votes at which the first picks are compared
+GROWTH = 1.5  # of the votes between two checkpoints at most
 DEPTH = 64  # votes per item that are drawn in advance
 DEFAULT_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 KEY = ("dataset", "estimator", "strategy", "draw", "votes")

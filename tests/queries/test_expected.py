@@ -54,7 +54,7 @@ def test_own_gain_is_below_the_variance_there_is(labeler):
 
 
 def slow_scores(labeler, diffusion, mass, rule):
-    """The written formula with a dense inverse: own + d sum over i != q of phi_iq b^2 v k / ((N+k)(N+k+1))."""
+    """The written formula with a dense inverse: own + d sum_i phi_iq b^2 v k / ((N + k) (N + k + 1))."""
     posterior = labeler._posterior
     votes = labeler.vote_counts_.sum(axis=1)
     S, alpha, k = diffusion.graph.S.toarray(), diffusion.alpha, rule.before
@@ -82,9 +82,7 @@ def test_the_best_item_is_the_one_that_the_formula_names(labeler):
     scores, votes = slow_scores(labeler, diffusion, mass, rule), labeler.vote_counts_.sum(axis=1)
     excluded: list[int] = []
     for _ in range(30):
-        picked = choose_items(
-            diffusion, mass, votes, 1, exclude=excluded, posterior=posterior, lottery=rule
-        )
+        picked = choose_items(diffusion, mass, votes, 1, exclude=excluded, posterior=posterior, lottery=rule)
         still = np.setdiff1d(np.arange(N), excluded)
         assert scores[picked[0]] == pytest.approx(scores[still].max(), rel=1e-4)
         excluded.append(int(picked[0]))

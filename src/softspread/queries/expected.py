@@ -131,11 +131,7 @@ def pick_by_expected_error(pool: CandidatePool, posterior: Posterior, batch_size
     pool.evidence[:] = np.maximum(pool.evidence - own_votes, 0.0)
     worth = others_share(posterior) ** 2 * disagreement(posterior)
     around = Neighbourhood(pool.diffusion, pool.evidence, worth, worth_of_further_vote(posterior), rule)
-    repeats = rule.repeats(
-        pool.n_votes / pool.n_items,
-        int((pool.vote_counts > 1).sum()),
-        float(single_vote_share(posterior).mean()),
-    )
+    repeats = rule.repeats(pool.n_votes / pool.n_items, int((pool.vote_counts > 1).sum()))
     lottery = Lottery(pool, rule.n_candidates, rule.uniform_share, repeats)
     return draw_in_turn(pool, batch_size, lottery, own_gain(posterior), around)
 

@@ -70,15 +70,13 @@ class LotteryRule:
     # Share of picks drawn uniformly: no item's probability is below this over the number of items.
     uniform_share: float = 0.1
     # Share of picks that go to a random voted item while few items have a second vote: at a tenth of a vote
-    # per item each repeat costs a new item (0.2 instead of none: 20 to 30 % more votes on davidson) ...
+    # per item each repeat costs a new item (docs/measurements-queries.md) ...
     first_repeats: float = 0.05
     # ... half the votes per item up to this: with a vote on most items, errors of trust count on all of them.
     most_repeats: float = 0.2
-    # Share once there are enough, where own votes count much. Where they count little (a single one a), a
-    # repeat tells neighbours as much as a new item would, and too little trust costs most: then
-    # most_repeats (1 - a)^repeats_power.
+    # Share once there are enough: the scores ask for further votes where these pay. A share that rises to 0.2
+    # where own votes count little was no better.
     later_repeats: float = 0.02
-    repeats_power: float = 4.0
     # Below this many votes the posterior knows little: picks cover the items instead ...
     coverage_votes: int = 50
     # ... each the best of this many.
@@ -92,26 +90,25 @@ class LotteryRule:
     # The solve is repeated after this share of all items was picked.
     refresh: float = 0.02
 
-    def repeats(self, votes_per_item: float, n_repeated: int, own_share: float) -> float:
-        """Share of picks that go to voted items, theory [query probability].
+    def repeats(self, votes_per_item: float, n_repeated: int) -> float:
+        """Share of picks that go to random voted items, theory [query probability].
 
         Parameters
         ----------
         votes_per_item : all votes over all items
         n_repeated : items with two or more votes
-        own_share : mean share of an item's single own vote in its soft label
 
         Examples
         --------
         >>> rule = LotteryRule()
-        >>> [rule.repeats(votes, 0, 0.5) for votes in (0.01, 0.2, 2.0)]
+        >>> [rule.repeats(votes, 0) for votes in (0.01, 0.2, 2.0)]
         [0.05, 0.1, 0.2]
-        >>> [round(rule.repeats(1.0, 500, share), 3) for share in (0.0, 0.2, 0.9)]
-        [0.2, 0.082, 0.02]
+        >>> rule.repeats(0.2, 500)
+        0.02
         """
-        if not REPEATS.are_enough(n_repeated):
-            return min(max(self.first_repeats, votes_per_item / 2), self.most_repeats)
-        return max(self.later_repeats, self.most_repeats * (1 - own_share) ** self.repeats_power)
+        if REPEATS.are_enough(n_repeated):
+            return self.later_repeats
+        return min(max(self.first_repeats, votes_per_item / 2), self.most_repeats)
 
 
 DEFAULT_RULE = QueryRule()
