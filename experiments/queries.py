@@ -7,7 +7,7 @@
 
 Uniform votes fall on random items with replacement, as in the paper. The j-th vote on an item is fixed by the
 dataset and the draw, whoever asks for it, so that strategies are compared on the same votes. A strategy sees
-a fit at every checkpoint and asks for all votes up to the next one at once, up to half as many again. Results
+a fit at every checkpoint and asks for all votes up to the next one at once, up to 60 % more. Results
 are kept run by run; a study that is started again goes on where it stopped.
 """
 
@@ -32,9 +32,9 @@ from softspread.queries.registry import STRATEGIES
 from softspread.simulate import draw_columns
 
 LEVELS = (0.1, 1.0)  # votes per item at which uniform votes set the RMSE to reach
-AROUND = (0.42, 0.6, 0.8, 1.0, 1.25)  # checkpoints, as shares of each level
-FIRST = (20, 50)  # votes at which the first picks are compared
-GROWTH = 1.5  # of the votes between two checkpoints at most
+AROUND = (0.42, 0.7, 1.0, 1.2)  # checkpoints, as shares of each level
+FIRST = (50,)  # votes after which the first picks are compared
+GROWTH = 1.6  # of the votes between two checkpoints at most
 DEPTH = 64  # votes per item that are drawn in advance
 DEFAULT_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 KEY = ("dataset", "estimator", "strategy", "draw", "votes")

@@ -4,9 +4,11 @@ import os
 import pickle
 import threading
 
+import numpy  # noqa: F401  loads a linear algebra library
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from softspread._common.threads import Workers, count_threads
+from softspread._common.threads import Workers, count_threads, single_threaded
 from softspread.errors import InputError
 
 
@@ -63,3 +65,18 @@ def test_a_copy_starts_threads_of_its_own():
         copied.run(seen.append, [1, 2])
     assert sorted(seen) == [1, 2]
     assert copied.n_threads == 2
+
+
+def test_single_threaded_limits_the_libraries_and_gives_their_threads_back():
+    """One thread each inside the block, what it was before and after, every time."""
+
+    def threads():
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    with threadpool_limits(2, "blas"):
+        before = threads()
+        for _ in range(2):
+            with single_threaded():
+                assert threads() == {1}
+            assert threads() == before
+    assert before != {1}

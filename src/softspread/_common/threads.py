@@ -7,9 +7,14 @@ import numbers
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
 
 from softspread.errors import InputError
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 Part = TypeVar("Part")
 
@@ -24,6 +29,22 @@ def count_threads(n_jobs: int | None) -> int:
             f"n_jobs must be a whole number other than 0 or None, got {n_jobs!r}; -1 means all cores."
         )
     return int(n_jobs) if n_jobs > 0 else max(1, available + 1 + int(n_jobs))
+
+
+@cache
+def _loaded_libraries() -> "ThreadpoolController":
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def single_threaded() -> AbstractContextManager[object]:
+    """One thread in the linear algebra libraries inside a ``with`` block.
+
+    For many short blocks: the libraries are looked for once, at the first call, since that takes as long as
+    training a small classifier. Libraries loaded later are not limited.
+    """
+    return _loaded_libraries().limit(limits=1)  # type: ignore[no-any-return]
 
 
 class Workers:

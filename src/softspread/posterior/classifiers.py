@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import softmax
 
+from softspread._common.threads import single_threaded
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.posterior.experts import Expert, Float32Array, OwnVotes
 
@@ -196,7 +197,6 @@ def train(
     """A regression on the votes of some items: Z (v, f), counts (v, n_classes)."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
-    from threadpoolctl import threadpool_limits
 
     most = int(min(rule.training, max(rule.fewest, rule.work / (Z.shape[1] * counts.shape[1]))))
     if len(Z) > most:
@@ -209,7 +209,7 @@ def train(
         nothing = np.empty((0, Z.shape[1]))
         return Model(np.empty(0, np.int64), nothing, np.empty(0), shares, n_votes)
     # Products of a few hundred rows: threads of the linear algebra library would only wait for each other.
-    with warnings.catch_warnings(), threadpool_limits(1):
+    with warnings.catch_warnings(), single_threaded():
         warnings.simplefilter("ignore", ConvergenceWarning)
         classifier = LogisticRegression(C=C, max_iter=rule.steps, tol=rule.tol)
         classifier.fit(Z[at], columns, sample_weight=counts[at, columns])
