@@ -70,7 +70,7 @@ class LotteryRule:
     # Share of picks drawn uniformly: no item's probability is below this over the number of items.
     uniform_share: float = 0.1
     # Share of picks that go to a random voted item while few items have a second vote: at a tenth of a vote
-    # per item each repeat costs a new item (docs/measurements-queries.md) ...
+    # per item each repeat costs the vote of a new item ...
     first_repeats: float = 0.05
     # ... half the votes per item up to this: with a vote on most items, errors of trust count on all of them.
     most_repeats: float = 0.2
