@@ -34,6 +34,7 @@ class DoubtRule:
     kl: float = 0.3
     kl_below: float = 2.0
     entropy: float = 0.2
+    # Of odds, which keeps shares below 1:
     differ: float = 0.25  # votes for another class than the one shown
     wrong: float = 0.3  # wrong classes, given these
     wrong_add: float = 0.005  # and in absolute terms: none of a thousand is not none
@@ -116,8 +117,8 @@ def weigh_worlds(
     if checks.entropy is not None:
         fit_kl = fit_kl + checks.entropy.misfit(np.exp(entropy) * worlds.repeat_entropy)
     differ = doubt(rule.differ)
-    fit_class = checks.differ.misfit(np.exp(differ) * worlds.trial_differ, least)
-    wrong = np.exp(differ + doubt(rule.wrong)) * worlds.wrong
+    fit_class = checks.differ.misfit(_times_odds(worlds.trial_differ, differ), least)
+    wrong = _times_odds(worlds.wrong, differ + doubt(rule.wrong))
     wrong = wrong + rule.wrong_add * rng.standard_normal(n_draws)
     return Measures(
         quantiles_of(np.sqrt(np.exp(squared) * worlds.squared / n_classes), fit, level),
@@ -125,6 +126,12 @@ def weigh_worlds(
         quantiles_of(1 - np.clip(wrong, 0.0, 1.0), fit_class, level),
         quantiles_of(np.minimum(np.exp(noise) * worlds.noise, 1 - 1 / n_classes), fit, level),
     )
+
+
+def _times_odds(share: FloatArray, factor: FloatArray) -> FloatArray:
+    """A share whose odds are multiplied by e^factor."""
+    odds = np.exp(factor) * share
+    return np.asarray(odds / (odds + 1 - share))
 
 
 def quantiles_of(values: FloatArray, log_weights: FloatArray, level: float) -> Estimate:
