@@ -237,6 +237,17 @@ def test_alphas_that_would_take_minutes_are_not_tried():
     assert "alpha 0.99 and above were not tried" in bound.tuning.how
 
 
+def test_how_often_two_votes_differ_is_said_only_where_an_item_has_two():
+    """Without a second vote the noise of votes is an assumption, not a finding."""
+    rng, graph, truth = private_opinions(1)
+    rows = rng.permutation(len(truth))[:100]
+    with pytest.warns(SoftspreadWarning, match="No item has a second vote"):
+        single = chosen_from(graph, cast(rng, truth, rows)).tuning
+    twice = chosen_from(graph, cast(rng, truth, np.concatenate([rows, rows[:50]]))).tuning
+    assert "Two votes on one item differ" not in single.how
+    assert "Two votes on one item differ" in twice.how
+
+
 def test_a_second_search_over_the_same_items_finds_no_scale_again(rng, monkeypatch):
     """Scales belong to items and alpha, not to the weights of votes: a search that remembers answers the
     same."""

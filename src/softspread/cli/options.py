@@ -45,7 +45,7 @@ class CommonOptions:
 
     workspace: Annotated[
         Path | None,
-        option("Folder that keeps options and results for later runs.", "--workspace", "-w"),
+        option("Folder with options (softspread.toml) and a cache for later runs.", "--workspace", "-w"),
     ] = None
     seed: Annotated[int, option("Fixes every random choice.", min=0)] = 0
     as_json: Annotated[bool, option("Print one JSON document instead of text.", "--json")] = False

@@ -140,7 +140,8 @@ def _in_words(
     place = "lowest"
     if best is not lowest:
         place = f"level with the lowest ({lowest.score:.4f} at alpha {lowest.alpha:g}):"
-    found = "" if noise is None else f" Two votes on one item differ in about {noise:.0%} of cases."
+    repeated = noise is not None and ballots.n_repeated > 0  # else the noise is an assumption
+    found = f" Two votes on one item differ in about {noise:.0%} of cases." if repeated else ""
     return (
         f"{place} {score} score of {ballots.n_votes} held-out votes, {best.score:.4f} (standard error "
         f"{best.standard_error:.4f}), of {len(points)} settings; no ground truth was used.{found}"
