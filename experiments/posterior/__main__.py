@@ -4,6 +4,7 @@ python -m experiments.posterior peers --data ../shared/data --out DIR
 python -m experiments.posterior labeler --out DIR --datasets cifar10h digits --budgets 0.1 1 --draws 4
 python -m experiments.posterior repeats --out DIR --second 10 20 40 80 --draws 50
 python -m experiments.posterior tables --out DIR
+python -m experiments.posterior page
 """
 
 import argparse
@@ -14,6 +15,8 @@ from experiments.posterior.datasets import DESIGN, EXTRA, JUDGE, SIZE
 from threadpoolctl import threadpool_limits
 
 DEFAULT_DATA = Path(__file__).resolve().parents[2] / ".." / "shared" / "data"
+KEPT = Path(__file__).parent / "results"
+PAGE = Path(__file__).parents[2] / "docs" / "measurements-posterior.md"
 COMMANDS = {
     "peers": "every peer at every setting",
     "labeler": "SoftLabeler: soft labels and intervals",
@@ -61,6 +64,9 @@ def read_command_line() -> argparse.Namespace:
     tables = commands.add_parser("tables", help="tables of what has been run", description="Tables.")
     tables.add_argument("--out", type=Path, required=True, help="folder of SoftLabeler's results")
     tables.add_argument("--peers", type=Path, help="folder of the peers' results, if another one")
+    page = commands.add_parser("page", help="the page of measurements", description="The page.")
+    page.add_argument("--out", type=Path, default=KEPT, help="folder of the tables")
+    page.add_argument("--page", type=Path, default=PAGE, help="the page to write")
     return parser.parse_args()
 
 
@@ -68,11 +74,15 @@ def main() -> None:
     """Run one command."""
     options = read_command_line()
     if options.command == "tables":
-        from experiments.posterior import page, quality_page, tables
+        from experiments.posterior import quality_page, tables
 
         tables.write_all(options.out, options.peers or options.out)
-        page.write_page(options.out)
         quality_page.write_page(options.out)
+        return
+    if options.command == "page":
+        from experiments.posterior import page
+
+        page.write_page(options.out, options.page)
         return
     from experiments.posterior import gains, run
 

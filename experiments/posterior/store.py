@@ -52,7 +52,13 @@ def log_run(out: Path) -> str:
         text=True,
         check=False,
     ).stdout.strip()
-    line = f"{datetime.now(UTC):%Y-%m-%d %H:%M} {commit or 'no commit'}: {' '.join(sys.argv[1:])}"
+    told, words = [], iter(sys.argv[1:])
+    for word in words:
+        if word in ("--data", "--out"):
+            next(words, None)  # where files lie differs from machine to machine
+        else:
+            told.append(word)
+    line = f"{datetime.now(UTC):%Y-%m-%d} {commit or 'no commit'}: {' '.join(told)}"
     out.mkdir(parents=True, exist_ok=True)
     with (out / "runs.log").open("a") as file:
         file.write(line + "\n")
