@@ -261,7 +261,8 @@ def draw_crowd_votes(
     Returns
     -------
     Votes
-        With the names of the annotators.
+        With the names of the annotators. Where a person is drawn twice for an item both votes count, as each
+        is a draw of its own.
 
     See Also
     --------
@@ -291,7 +292,7 @@ def draw_crowd_votes(
     seen = draw_columns(p, items, generator.random(m))
     k = p.shape[1]
     said = draw_columns(crowd.confusions.reshape(-1, k), people * k + seen, generator.random(m))
-    return Votes(items, names[said], np.ones(m), crowd.names[people], classes=names)
+    return Votes(items, names[said], np.ones(m), crowd.names[people], classes=names, repeats="keep")
 
 
 # ------------------------------------------------------------------------------------------------ soft labels

@@ -18,7 +18,7 @@ def folder(tmp_path):
     ids = np.array([f"img_{row:03d}" for row in range(N)])
     np.savez(tmp_path / "X.npz", embeddings=X, ids=ids)
     np.save(tmp_path / "X.npy", X)
-    rows = rng.integers(N, size=300)
+    rows = np.repeat(rng.permutation(N), 2)
     labels = np.where(rng.random(300) < 0.9, group[rows], 1 - group[rows])
     frame = pd.DataFrame({"item": ids[rows], "label": np.array(["cat", "dog"])[labels]})
     frame["annotator"] = np.where(np.arange(300) % 2, "ann", "bob")

@@ -22,7 +22,7 @@ def test_the_second_run_reuses_and_says_so(folder, method):
     assert "reused from ws: embeddings, graph, fit" in outputs[1].stderr
     assert (folder / "0.parquet").read_bytes() == (folder / "1.parquet").read_bytes()
     with open("votes.csv", "a") as file:
-        file.write("img_000,cat,ann\n")
+        file.write("img_000,cat,cid\n")
     third = json.loads(run("spread", *options, "-o", "2.parquet", "--json").stdout)
     assert third["reused"] == ["embeddings", "graph"]
     assert third["votes"]["used"] == 301

@@ -38,7 +38,7 @@ def crowd():
 def fitted(crowd, **parameters):
     X, _, rows, labels, names = crowd
     return ProbabilisticLabelSpreading(n_neighbors=10, **parameters).fit(
-        X, Votes.from_pairs(rows, labels, names)
+        X, Votes.from_pairs(rows, labels, names, repeats="keep")
     )
 
 
@@ -101,7 +101,7 @@ def test_votes_without_names_are_all_alike(crowd):
 def test_one_annotator_is_unknown_and_counts_fully(crowd):
     """Asked for by name, the neutral answer comes with a warning."""
     X, _, rows, labels, _ = crowd
-    votes = Votes.from_pairs(rows, labels, ["ann"] * len(rows))
+    votes = Votes.from_pairs(rows, labels, ["ann"] * len(rows), repeats="keep")
     alone = "No item has a second vote"  # what one person says twice is one opinion
     with pytest.warns(SoftspreadWarning, match="at least 3"), pytest.warns(SoftspreadWarning, match=alone):
         est = ProbabilisticLabelSpreading(n_neighbors=10, annotator_model="consistency").fit(X, votes)
@@ -115,7 +115,7 @@ def test_one_annotator_is_unknown_and_counts_fully(crowd):
 def test_a_random_crowd_is_unknown_and_counts_fully(crowd, model, tmp_path):
     """The soft labels are those without a model, also after saving; asked for by name, a warning says why."""
     X, _, rows, labels, names = crowd
-    votes = Votes.from_pairs(rows, np.random.default_rng(0).permutation(labels), names)
+    votes = Votes.from_pairs(rows, np.random.default_rng(0).permutation(labels), names, repeats="keep")
     asked = pytest.warns(SoftspreadWarning, match="predicted") if model != "auto" else nullcontext()
     with asked:
         est = ProbabilisticLabelSpreading(n_neighbors=10, annotator_model=model).fit(X, votes)
@@ -317,7 +317,7 @@ def test_weights_help_the_blend_where_spammers_vote():
     X = rng.normal(size=(150, 2)) + 3 * np.eye(3)[truth][:, :2]
     rows, names = np.tile(np.arange(150), 4), np.tile(np.arange(8), 75)
     labels = np.where(names >= 5, rng.integers(0, 3, 600), truth[rows])
-    votes = Votes.from_pairs(rows, labels, names)
+    votes = Votes.from_pairs(rows, labels, names, repeats="keep")
     error = {
         model: np.mean(
             (SoftLabeler(annotator_model=model).fit(X, votes).predict_proba() - np.eye(3)[truth]) ** 2

@@ -136,6 +136,10 @@ class VoteOptions:
         str,
         option("Annotations with several choices: refuse, split into parts of a vote, or skip."),
     ] = "refuse"
+    repeats: Annotated[
+        str,
+        option("Several votes of one person on one item: the last stands, or keep: all count."),
+    ] = "last"
     classes: Annotated[
         str | None, option("All classes in order: 'cat,dog', or a .txt file. Else those found.")
     ] = None
@@ -154,7 +158,12 @@ class VoteOptions:
         from softspread.io.vote_file import VoteReading
 
         return VoteReading(
-            self.votes_format, self.item_column, self.label_column, self.annotator_column, self.multi_choice
+            self.votes_format,
+            self.item_column,
+            self.label_column,
+            self.annotator_column,
+            self.multi_choice,
+            self.repeats,
         )
 
 

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softspread._common import validation
 from softspread._common.types import AnyArray, FloatArray
+from softspread._common.wording import counted
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.graph.graph import Graph
 from softspread.intervals.registry import INTERVALS
@@ -27,6 +28,7 @@ from softspread.intervals.task import IntervalMethod, IntervalTask, Posteriors, 
 from softspread.intervals.uncertainty import split_uncertainty_of, verdicts
 from softspread.spreading.evidence import Evidence, SoftLabels
 from softspread.votes.reading import NamedVotes, Names, read_y
+from softspread.votes.standing import LAST, change, last_votes, votes_that_stand, warn_of_repeats
 from softspread.votes.table import VoteTable, joined
 from softspread.votes.votes import Votes
 
@@ -192,11 +194,11 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             items, new, names = self._batch(X, y, classes, item_ids)
             if names.n_items == self.n_items_:
                 return self._add(new, names)
-            votes = self._votes.take(slice(None))
+            votes = self._votes.cast.copy()
             votes.append(new)
             names.check_retractions(votes)
             self._items = items
-            self._start(votes, names)
+            self._start(votes_that_stand(votes, self._votes.repeats), names)
         return self
 
     def _batch(
@@ -212,7 +214,8 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         features = self._read_features(X, reset=False)
         # counts without names of their own are in the order of classes_
         in_order = not isinstance(y, Votes) and np.ndim(y) == 2 and not hasattr(y, "columns")
-        votes, batch = read_y(y, len(features), item_ids, self.classes_ if in_order else None)
+        standing, batch = read_y(y, len(features), item_ids, self.classes_ if in_order else None)
+        votes = standing.cast
         names = self._names_with(batch.classes, None)
         rows, fresh = np.arange(len(features)) + self.n_items_, np.ones(len(features), dtype=bool)
         ids = None
@@ -370,25 +373,50 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _add(self, new: VoteTable, names: Names) -> Self:
         """Take in votes on known items; a failure leaves the estimator as it was."""
-        if (new.weights < 0).any():
-            both = self._votes.on_items(new.rows)
-            both.append(new)
-            names.check_retractions(both)
-        before = self._names, self.prior_
+        changed = self._change_by(new, names)
+        before, votes = (self._names, self.prior_, self._votes.cast), self._votes
         n_new = len(names.classes) - len(self.classes_)
         self._use_names(names)
         if n_new:
             self._widen_prior(n_new)
-        self._votes.append(new)
+        if changed is not new and votes.cast is votes:
+            votes.cast = votes.copy()  # from here on not all that was cast stands
+        if votes.cast is not votes:
+            votes.cast.append(new)
+        votes.append(changed)
         try:
-            self._spread_more(new)
+            self._spread_more(changed)
         except BaseException:
-            self._votes.forget(len(new))
+            votes.forget(len(changed))
+            if votes.cast is not votes:
+                votes.cast.forget(len(new))
+            votes.cast = before[2]
             self._use_names(before[0])
             self.prior_ = before[1]
             self._spread_less()
             raise
         return self
+
+    def _change_by(self, new: VoteTable, names: Names) -> VoteTable:
+        """What further votes change: the votes themselves, or also what they replace or bring back."""
+        votes, takes_back = self._votes, bool((new.weights < 0).any())
+        may_repeat = new.annotators is not None and votes.repeats == LAST
+        if not takes_back and not may_repeat:
+            return new
+        both = votes.cast.on_items(new.rows)
+        n_before = last_votes(both)[1] if may_repeat else 0
+        both.append(new)
+        if takes_back:
+            names.check_retractions(both)
+        if not may_repeat:
+            return new
+        standing, n_replaced = last_votes(both)
+        if n_replaced > n_before:
+            what = f"{counted(n_replaced - n_before, 'vote')} by a person who had voted on the item before"
+            warn_of_repeats(what, stacklevel=4)
+        if votes.cast is votes and not n_replaced:
+            return new
+        return change(votes.on_items(new.rows), standing)
 
     def _widen_prior(self, n_new: int) -> None:
         if self.prior is None:

@@ -73,19 +73,13 @@ def save(est: VotesEstimator, path: str | Path) -> None:
     if type(est).__name__ not in _CLASSES:
         raise InputError(f"save takes one of {sorted(_CLASSES)}, got {type(est).__name__}.")
     check_is_fitted(est)
-    arrays: dict[str, AnyArray] = {
-        "votes.rows": est._votes.rows,
-        "votes.columns": est._votes.columns,
-        "votes.weights": est._votes.weights,
-    }
-    objects: list[str] = []
-    for name, values in (
-        ("classes", est.classes_),
-        ("item_ids", est.item_ids_),
-        ("votes.annotators", est._votes.annotators),
-    ):
+    arrays, objects = _pack_votes("votes", est._votes)
+    if est._votes.cast is not est._votes:
+        cast, cast_objects = _pack_votes("cast", est._votes.cast)
+        arrays, objects = arrays | cast, objects + cast_objects
+    for name, values in (("classes", est.classes_), ("item_ids", est.item_ids_)):
         if values is not None:
-            arrays[name] = pack_names(values, may_be_none=name == "votes.annotators")
+            arrays[name] = pack_names(values)
             if values.dtype == object:
                 objects.append(name)
     if est.prior is not None:
@@ -94,6 +88,7 @@ def save(est: VotesEstimator, path: str | Path) -> None:
         "class": type(est).__name__,
         "parameters": _plain_parameters(est),
         "objects": objects,
+        "repeats": est._votes.repeats,
     }
     header["n_features_in"] = int(est.n_features_in_)
     header["classes_given"] = est._classes_given
@@ -141,14 +136,11 @@ def load(path: str | Path) -> VotesEstimator:
         est = _CLASSES[header["class"]](**header["parameters"])
         objects = set(header["objects"])
         names: dict[str, AnyArray] = {
-            key: unpack_names(arrays[key], key in objects)
-            for key in ("classes", "item_ids", "votes.annotators")
-            if key in arrays
+            key: unpack_names(arrays[key], key in objects) for key in ("classes", "item_ids") if key in arrays
         }
-        annotators = names.get("votes.annotators")
-        est._votes = VoteTable(
-            arrays["votes.rows"], arrays["votes.columns"], arrays["votes.weights"], annotators
-        )
+        est._votes = _unpack_votes("votes", arrays, objects, header["repeats"])
+        if "cast.rows" in arrays:
+            est._votes.cast = _unpack_votes("cast", arrays, objects, header["repeats"])
         est.n_features_in_ = header["n_features_in"]
         est._classes_given = header["classes_given"]
         if "feature_names_in" in header:
@@ -173,6 +165,25 @@ def load(path: str | Path) -> VotesEstimator:
 
 def _part(arrays: dict[str, AnyArray], prefix: str) -> dict[str, AnyArray]:
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _pack_votes(name: str, votes: VoteTable) -> tuple[dict[str, AnyArray], list[str]]:
+    """The arrays of a table of votes, and which of them hold objects."""
+    arrays = {f"{name}.{part}": getattr(votes, part) for part in ("rows", "columns", "weights")}
+    if votes.annotators is None:
+        return arrays, []
+    key = f"{name}.annotators"
+    arrays[key] = pack_names(votes.annotators, may_be_none=True)
+    return arrays, [key] if votes.annotators.dtype == object else []
+
+
+def _unpack_votes(name: str, arrays: dict[str, AnyArray], objects: set[str], repeats: str) -> VoteTable:
+    key = f"{name}.annotators"
+    annotators = unpack_names(arrays[key], key in objects) if key in arrays else None
+    rows, columns, weights = (arrays[f"{name}.{part}"] for part in ("rows", "columns", "weights"))
+    votes = VoteTable(rows, columns, weights, annotators)
+    votes.repeats = repeats
+    return votes
 
 
 def _put_graph(est: GraphEstimator, header: dict[str, Any], arrays: dict[str, AnyArray]) -> None:

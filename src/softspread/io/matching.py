@@ -18,6 +18,7 @@ from softspread.io.ids import are_positions, rows_of_ids
 from softspread.io.tables import numbers_if_whole, read_text, shown
 from softspread.io.vote_file import VoteFile
 from softspread.votes.reading import NamedVotes, Names
+from softspread.votes.standing import votes_that_stand
 from softspread.votes.table import VoteTable
 from softspread.votes.votes import Votes
 
@@ -117,6 +118,8 @@ def match_votes(
     weights = np.ones(int(keep.sum())) if file.weights is None else file.weights[keep]
     table, names = VoteTable(rows[keep], columns[keep], weights, annotators), Names(n_items, ids, class_array)
     names.check_retractions(table)
+    times = None if file.created_at is None else file.created_at[keep]
+    table = votes_that_stand(table, file.repeats, times)
     return MatchedVotes(file, NamedVotes(table, names), int((~keep).sum()), tuple(troubles))
 
 

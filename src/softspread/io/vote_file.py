@@ -21,6 +21,7 @@ class VoteReading:
     label_column: str | None = None  # or, of a Label Studio export, the name of the choices
     annotator_column: str | None = None
     multi_choice: str = "refuse"  # several choices: "refuse", "split" into parts of a vote, or "skip"
+    repeats: str = "last"  # of one annotator's votes on one item the last stands, or "keep": all count
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +39,7 @@ class VoteFile:
     classes: AnyArray | None = None  # where the file fixes them: columns of counts
     notes: Mapping[str, int] = field(default_factory=dict)  # what was left out, and how often
     more_paths: tuple[Path, ...] = ()  # of further files whose votes are in here
+    repeats: str = "last"  # as in VoteReading
 
     @property
     def paths(self) -> tuple[Path, ...]:

@@ -10,6 +10,7 @@ together.
 """
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ from softspread.io.tables import (
 from softspread.io.vote_file import VoteFile, VoteReading, joined_files
 from softspread.votes.shapes import counts_advice, read_wide, refuse_results
 from softspread.votes.shapes import item_column as wide_item_column
+from softspread.votes.standing import REPEATS
 from softspread.votes.votes import Votes, class_columns, single_votes
 
 GUESS = "guess"  # the column in which ``query --out`` writes the most probable class
@@ -45,6 +47,7 @@ def read_votes(
     annotator_column: str | None = None,
     multi_choice: str = "refuse",
     classes: ArrayLike | None = None,
+    repeats: str = "last",
 ) -> Votes:
     r"""Read votes from one or several files, taken together.
 
@@ -66,6 +69,9 @@ def read_votes(
         Label Studio: what to do with an annotation of several choices.
     classes : (n_classes,) array-like, optional
         Class names in order; every label must be among them.
+    repeats : {"last", "keep"}, default "last"
+        Which of one annotator's votes on one item count, in all files together: the last (by created_at where
+        it is known), with a warning, or all.
 
     Returns
     -------
@@ -87,7 +93,7 @@ def read_votes(
     ...     read_votes(path)
     Votes(2 votes on 2 items for 2 classes by 2 annotators)
     """
-    how = VoteReading(votes_format, item_column, label_column, annotator_column, multi_choice)
+    how = VoteReading(votes_format, item_column, label_column, annotator_column, multi_choice, repeats)
     file = read_vote_files(*paths, how=how)
     text = file.is_text
     given = classes if classes is not None else file.classes
@@ -98,6 +104,7 @@ def read_votes(
         file.weights,
         classes=given if given is None or not text else numbers_if_whole(np.asarray(given)),
         created_at=file.created_at,
+        repeats=repeats,
     )
 
 
@@ -117,8 +124,9 @@ def read_vote_files(*paths: str | Path, how: VoteReading | None = None) -> VoteF
     how = how or VoteReading()
     validation.choice("votes-format", how.votes_format, VOTE_FORMATS)
     validation.choice("multi-choice", how.multi_choice, MULTI_CHOICE)
+    validation.choice("repeats", how.repeats, REPEATS)
     sources = check_sources(paths, VOTE_ENDINGS, "votes")
-    return joined_files([_read_file(source, how) for source in sources])
+    return replace(joined_files([_read_file(source, how) for source in sources]), repeats=how.repeats)
 
 
 def _read_file(source: Path, how: VoteReading) -> VoteFile:

@@ -210,7 +210,12 @@ def _some_real_votes(data: Dataset, n_votes: int, rng: np.random.Generator) -> V
     chosen = np.sort(rng.permutation(len(votes))[:n_votes])
     people = None if votes.annotators is None else votes.annotators[chosen]
     return Votes(
-        votes.items[chosen], votes.labels[chosen], votes.weights[chosen], people, classes=votes.class_names()
+        votes.items[chosen],
+        votes.labels[chosen],
+        votes.weights[chosen],
+        people,
+        classes=votes.class_names(),
+        repeats=votes.repeats,
     )
 
 

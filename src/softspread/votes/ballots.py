@@ -18,9 +18,7 @@ from scipy.sparse import csr_array
 from softspread._common import validation
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread.errors import InputError
-from softspread.votes.table import ROUNDING, VoteTable
-
-WHOLE_VOTE = 1e-6  # how far from 1 the parts of a soft vote may sum
+from softspread.votes.table import ROUNDING, WHOLE_VOTE, VoteTable
 
 
 def sums(place: IntArray, values: FloatArray, size: int) -> FloatArray:

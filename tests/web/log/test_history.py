@@ -2,7 +2,10 @@
 
 import numpy as np
 
+from softspread import read_votes
+from softspread.votes.reading import read_y
 from softspread.web.log.history import _probability
+from softspread.web.project.exports import write
 from web.conftest import running, three_clusters, vote
 
 
@@ -40,3 +43,16 @@ def test_a_probability_that_nobody_knows_speaks_for_its_own_item_only():
     """Not handed out is nan, handed out without a known probability is 1."""
     assert np.isnan(_probability(None, None))
     assert (_probability("entropy", None), _probability("uniform", 0.25)) == (1.0, 0.25)
+
+
+def test_imported_votes_without_a_name_belong_to_nobody(tmp_path):
+    """Several of them on one item count each, here and where the export is read again."""
+    with running(tmp_path, auth=False) as service:
+        service.import_votes(["item-000"] * 2, ["ant", "ant"], None, None, "mark")
+        vote(service, "ann", "item-000", "bee", "k0")
+        table = service.history.standing_votes()[0]
+        assert table.annotators.tolist() == [None, None, "ann"]
+        write(service, tmp_path / "votes.csv")
+    votes = read_votes(tmp_path / "votes.csv")
+    assert votes.annotators.tolist() == [None, None, "ann"]
+    assert len(read_y(votes, 1, ["item-000"]).table) == 3

@@ -8,7 +8,7 @@ KIND_NAMES = {VOTE: "vote", UNDO: "undo", SKIP: "skip"}
 VOTES_ADDED = {VOTE: 1, UNDO: -1, SKIP: 0}
 LONGEST_KEY, LONGEST_NAME, LONGEST_ITEM, LONGEST_LABEL = 64, 80, 1000, 200  # characters of the columns
 LONGEST_CHOSEN = 40
-IMPORTED = "import"  # origin of votes from a file: one name may vote on an item several times
+IMPORTED = "import"  # origin of votes from a file, and who cast those without a name, several per item
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
+from softspread.votes.standing import KEEP
 from softspread.votes.table import VoteTable
-from softspread.web.log.entry import SKIP, UNDO, VOTE, Entry
+from softspread.web.log.entry import IMPORTED, SKIP, UNDO, VOTE, Entry
 
 FIRST_ROOM = 1024  # entries; doubled whenever it is full
 _COLUMNS = (
@@ -135,7 +136,9 @@ class History:
         rows, columns, weights, annotator = (
             part[: len(stands)][stands] for part in self.columns("row", "column", "weight", "annotator")
         )
-        return VoteTable(rows, columns, weights, self._names_of(annotator)), np.flatnonzero(stands)
+        table = VoteTable(rows, columns, weights, self._names_of(annotator))
+        table.repeats = KEEP  # the ledger has decided which votes stand
+        return table, np.flatnonzero(stands)
 
     def probabilities(self, stop: int | None = None) -> FloatArray:
         """With which the item of each standing vote was drawn; nan where the page did not hand it out.
@@ -145,8 +148,11 @@ class History:
         stands = self.standing(stop)
         return np.asarray(self.column("probability")[: len(stands)][stands])
 
-    def _names_of(self, numbers: AnyArray) -> AnyArray:
-        return np.array([*self.annotators, None], dtype=object)[numbers]
+    def _names_of(self, numbers: AnyArray) -> AnyArray | None:
+        """Who cast the votes; nobody cast those of a file without names, and several of them count each."""
+        people = [None if name == IMPORTED else name for name in self.annotators]
+        names = np.array([*people, None], dtype=object)[numbers]
+        return None if all(name is None for name in names) else names
 
     def counts(self, n: int) -> FloatArray:
         """(n,) votes that stand on each item, whatever they weigh."""

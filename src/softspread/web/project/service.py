@@ -23,7 +23,7 @@ from softspread.estimators.labeler import REFIT, RefitRule
 from softspread.graph.graph import Graph
 from softspread.votes.reading import Names
 from softspread.web.log.clock import SteadyClock
-from softspread.web.log.entry import LONGEST_KEY, SKIP, UNDO, VOTE, VOTES_ADDED, Entry, Outcome
+from softspread.web.log.entry import IMPORTED, LONGEST_KEY, SKIP, UNDO, VOTE, VOTES_ADDED, Entry, Outcome
 from softspread.web.log.history import History
 from softspread.web.log.ledger import Ledger
 from softspread.web.log.store import Store
@@ -391,8 +391,8 @@ class Service:
         names = [None] * len(items) if annotators is None else list(annotators)
         entries = []
         for number, (item, label, name) in enumerate(zip(items, labels, names, strict=True)):
-            who = "import" if name is None or pd.isna(name) else str(name)
-            made = self.vote(who, str(item), str(label), f"import-{mark}-{number}", origin="import")
+            who = IMPORTED if name is None or pd.isna(name) else str(name)
+            made = self.vote(who, str(item), str(label), f"import-{mark}-{number}", origin=IMPORTED)
             entries.append(made if weights is None else replace(made, weight=float(weights[number])))
         new = 0
         for start in range(0, len(entries), IMPORTED_AT_ONCE):
