@@ -11,12 +11,14 @@ from softspread import (
     InputError,
     KNeighborsVotes,
     ProbabilisticLabelSpreading,
+    SoftLabeler,
     SoftspreadWarning,
     VoteHistogram,
     Votes,
     knn_graph,
 )
 
+ITEMS = np.random.default_rng(3).normal(size=(12, 2))
 ESTIMATORS = {
     "spreading": lambda: ProbabilisticLabelSpreading(alpha=0.8, n_neighbors=4),
     "histogram": VoteHistogram,
@@ -151,3 +153,39 @@ def test_votes_are_handed_back_with_their_names(est, items):
     est.fit(items[0][:8], votes, item_ids=list("abcdefgh"))
     assert repr(est.votes_) == "Votes(2 votes on 2 items for 2 classes by 2 annotators)"
     assert est.votes_.to_frame()["item"].tolist() == ["b", "a"]
+
+
+@pytest.mark.parametrize("make", [VoteHistogram, ProbabilisticLabelSpreading, SoftLabeler])
+def test_an_undo_takes_its_class_away_again(make):
+    """A class that only the undone vote named is gone, and everything is as before."""
+    est = make() if make is VoteHistogram else make(n_neighbors=3)
+    est.fit(ITEMS, ["a", "b", None, None] * 3)
+    before = est.predict_proba()
+    est.update([0, 1], ["c", "d"])
+    assert est.undo(0, "c").classes_.tolist() == ["a", "b", "c", "d"]  # only the latest class can go
+    assert est.undo(1, "d").classes_.tolist() == ["a", "b"]
+    np.testing.assert_allclose(est.predict_proba(), before, atol=1e-5)
+    assert est.update(2, "e").classes_.tolist() == ["a", "b", "e"]
+    assert est.undo(0, "a").undo(4, "a").undo(8, "a").classes_.tolist() == ["a", "b", "e"]
+
+
+@pytest.mark.parametrize("make", [ProbabilisticLabelSpreading, SoftLabeler])
+def test_a_prior_in_a_table_is_found_by_name(make):
+    """Columns in any order, with p_ or without, rows by id; a class that is missing is refused."""
+    y, ids = ["a", "b", None, None] * 3, [f"i{row}" for row in range(12)]
+    p = np.random.default_rng(0).dirichlet([1, 1], size=12)
+    plain = make(n_neighbors=3, prior=p).fit(ITEMS, y, item_ids=ids).prior_
+    frame = pd.DataFrame(p, columns=["a", "b"], index=ids)
+    shuffled = frame.sample(frac=1, random_state=0)
+    for table in (
+        frame[["b", "a"]],
+        shuffled.add_prefix("p_"),
+        shuffled.reset_index(names="item")[["b", "item", "a"]],
+        pd.DataFrame(p),
+        frame.assign(other=0.5),
+    ):
+        np.testing.assert_allclose(make(n_neighbors=3, prior=table).fit(ITEMS, y, item_ids=ids).prior_, plain)
+    with pytest.raises(InputError, match=r"no column for \['b'\]"):
+        make(prior=frame.rename(columns={"b": "z"})).fit(ITEMS, y, item_ids=ids)
+    with pytest.raises(InputError, match="'i11' are not among the 11 item ids"):
+        make(prior=frame[:11]).fit(ITEMS, y, item_ids=ids)

@@ -29,7 +29,7 @@ from softspread.intervals.uncertainty import split_uncertainty_of, verdicts
 from softspread.spreading.evidence import Evidence, SoftLabels
 from softspread.votes.reading import NamedVotes, Names, read_y
 from softspread.votes.standing import LAST, change, last_votes, votes_that_stand, warn_of_repeats
-from softspread.votes.table import VoteTable, joined
+from softspread.votes.table import ROUNDING, VoteTable, joined
 from softspread.votes.votes import Votes
 
 
@@ -68,6 +68,10 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _spread_less(self) -> None:
         """After an update failed half-way; ``_votes`` and ``classes_`` are as they were before."""
+        self._spread()
+
+    def _spread_fewer_classes(self) -> None:
+        """After an undo took the last classes away; ``_votes`` and ``classes_`` are without them."""
         self._spread()
 
     def _evidence(self) -> Evidence:
@@ -242,6 +246,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _start(self, votes: VoteTable, names: Names) -> None:
         self._use_names(names)
+        self._n_first_classes = len(names.classes)
         self._set_prior()
         self._votes = votes
         self._spread()
@@ -263,7 +268,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if given is None:
             self.prior_ = np.broadcast_to(np.full(n_classes, 1 / max(1, n_classes)), (n, n_classes))
         else:
-            self.prior_ = validation.prior(given, n, n_classes)
+            self.prior_ = self._names.prior(given)
 
     # -------------------------------------------------------------------------------------------- later votes
     def update(
@@ -340,7 +345,8 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         self
-            The estimator without these votes; votes never cast are refused.
+            The estimator without these votes; votes never cast are refused. The latest classes that
+            :meth:`update` added go with their last vote.
 
         See Also
         --------
@@ -359,7 +365,29 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if never:
             raise InputError(f"cannot take back a vote that was never cast: no vote names {never[0]!r}.")
         table = self._names.table(votes)
-        return self._add(table.with_weights(-table.weights), self._names)
+        self._add(table.with_weights(-table.weights), self._names)
+        return self._drop_late_classes()
+
+    def _drop_late_classes(self) -> Self:
+        """Take the last classes away again that an update added and that no vote names any more."""
+        cast, n_classes = self._votes.cast, len(self.classes_)
+        total, turnover = (
+            np.bincount(cast.columns, weights, n_classes) for weights in (cast.weights, np.abs(cast.weights))
+        )
+        n_left = n_classes
+        while n_left > self._n_first_classes and total[n_left - 1] <= ROUNDING * turnover[n_left - 1]:
+            n_left -= 1
+        if n_left == n_classes:
+            return self
+        for votes in {id(table): table for table in (cast, self._votes)}.values():
+            votes.keep(votes.columns < n_left)
+        self._use_names(replace(self._names, classes=self.classes_[:n_left]))
+        if self.prior is None:
+            self._set_prior()
+        else:
+            self.prior_ = np.ascontiguousarray(self.prior_[:, :n_left])
+        self._spread_fewer_classes()
+        return self
 
     def _names_with(self, labels: AnyArray, new_classes: str | None) -> Names:
         """The names with the classes that labels add, where they may."""

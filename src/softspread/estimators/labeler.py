@@ -78,7 +78,8 @@ class SoftLabeler(JudgedEstimator):
     classifier : {"auto", "none"}, default "auto"
         Whether logistic regressions on the votes join the experts; held-out votes decide what they count.
     prior : (n, n_classes) or (n_classes,) array-like, optional
-        Probabilities from elsewhere, such as a model's predictions, as a further expert.
+        Probabilities from elsewhere, such as a model's predictions, as a further expert. A DataFrame is
+        matched by the names of classes and items.
     annotator_model : {"auto", "none", "consistency", "confusion"}, default "auto"
         How much each annotator's votes count, as in :class:`ProbabilisticLabelSpreading`.
     bandwidth : {"kth", "mean"} or float, default "kth"
@@ -290,6 +291,9 @@ class SoftLabeler(JudgedEstimator):
 
     def _spread_less(self) -> None:
         self._learn_after_failure()
+
+    def _spread_fewer_classes(self) -> None:
+        self.refit()
 
     def _learn_after_failure(self) -> None:
         if self._weighting is not None:

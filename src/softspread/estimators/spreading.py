@@ -54,7 +54,8 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
     scaling : {"peak", "source", "none"}, default "peak"
         What a profile is divided by: its largest entry, the voted item's own, or nothing.
     prior : (n, n_classes) or (n_classes,) array-like, optional
-        Probabilities that count as pseudo-votes; uniform by default.
+        Probabilities that count as pseudo-votes; uniform by default. A DataFrame is matched by the names of
+        classes and items.
     prior_strength : float or "auto", default 1e-4
         How many votes the prior counts as; "auto" chooses it by held-out votes. 0 is the paper's Algorithm 1
         as printed: soft labels of items that next to nothing reaches are then ratios of tiny numbers, and
@@ -220,6 +221,10 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
             self._counted_votes = self._state.votes = self._weighting.apply(self._votes)
         self._forget_answers()
         self._state.recover(len(self.classes_))
+
+    def _spread_fewer_classes(self) -> None:
+        self._spread_less()
+        self._refine()
 
     def refine(self, tol: float | None = None) -> Self:
         """Bring all soft labels back to the accuracy of a fresh fit, or to a tighter ``tol``.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from softspread._common import validation
@@ -83,12 +84,15 @@ def save(est: VotesEstimator, path: str | Path) -> None:
             if values.dtype == object:
                 objects.append(name)
     if est.prior is not None:
-        arrays["prior"] = np.asarray(est.prior, dtype=np.float64)
+        named = isinstance(est.prior, pd.DataFrame)  # saved in the order of classes
+        given = est.prior_[:, : est._n_first_classes] if named else est.prior
+        arrays["prior"] = np.asarray(given, dtype=np.float64)
     header: dict[str, Any] = {
         "class": type(est).__name__,
         "parameters": _plain_parameters(est),
         "objects": objects,
         "repeats": est._votes.repeats,
+        "n_first_classes": est._n_first_classes,
     }
     header["n_features_in"] = int(est.n_features_in_)
     header["classes_given"] = est._classes_given
@@ -143,6 +147,7 @@ def load(path: str | Path) -> VotesEstimator:
             est._votes.cast = _unpack_votes("cast", arrays, objects, header["repeats"])
         est.n_features_in_ = header["n_features_in"]
         est._classes_given = header["classes_given"]
+        est._n_first_classes = header["n_first_classes"]
         if "feature_names_in" in header:
             est.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
         if "prior" in arrays:

@@ -17,6 +17,7 @@ from softspread.io.formats import check_source
 from softspread.io.ids import are_positions, rows_of_ids
 from softspread.io.tables import numbers_if_whole, read_text, shown
 from softspread.io.vote_file import VoteFile
+from softspread.votes.class_names import warn_of_near_equal
 from softspread.votes.reading import NamedVotes, Names
 from softspread.votes.standing import votes_that_stand
 from softspread.votes.table import VoteTable
@@ -93,6 +94,8 @@ def match_votes(
             "them by --ids, one per row of the embeddings."
         )
     labels, class_array = _labels_and_classes(file, classes)
+    if classes is None:
+        warn_of_near_equal(class_array.tolist())
     columns = validation.lookup(class_array).get_indexer(validation.lookup(labels))
     allowed = columns >= 0
     troubles = []

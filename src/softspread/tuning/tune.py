@@ -6,6 +6,7 @@ X, votes  ->  held-out votes (search.py), with a truth Bayesian optimisation (ag
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from softspread._common import validation
@@ -147,7 +148,11 @@ def tune(
         items,
         ballots,
         SearchSpace(listed, neighbor_candidates(n_neighbors), strengths),
-        prior=None if prior is None else _probabilities("prior", prior, n, n_classes),
+        prior=None
+        if prior is None
+        else names.prior(prior)
+        if isinstance(prior, pd.DataFrame)
+        else _probabilities("prior", prior, n, n_classes),
         score=score,
         options=options,
     ).tuning

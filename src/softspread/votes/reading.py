@@ -17,9 +17,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y
 
 from softspread._common import validation
-from softspread._common.types import AnyArray, IntArray
+from softspread._common.columns import ITEM_NAMES
+from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.errors import InputError
 from softspread.votes.ballots import taken_back_too_often
+from softspread.votes.class_names import warn_of_near_equal
 from softspread.votes.standing import votes_that_stand
 from softspread.votes.table import VoteTable, joined
 from softspread.votes.votes import Votes, has_vote
@@ -62,6 +64,40 @@ class Names:
         places = validation.lookup(self.classes).get_indexer(validation.lookup(labels))
         unseen = labels[places < 0]
         return validation.distinct_sorted(unseen) if len(unseen) else unseen
+
+    def prior(self, given: Any) -> FloatArray:
+        """(n_items, n_classes) of a prior; a table brings the names of its classes, and perhaps of its items.
+
+        Columns of a DataFrame are found by class name, or by ``p_<class>`` as soft labels have them; rows by
+        a column ``item`` or by the index where items have ids. Anything else is in the order of items and
+        classes.
+        """
+        if isinstance(given, pd.DataFrame):
+            given = self._prior_in_order(given)
+        return validation.prior(given, self.n_items, len(self.classes))
+
+    def _prior_in_order(self, frame: pd.DataFrame) -> FloatArray:
+        ids = next((name for name in ITEM_NAMES if name in frame.columns), None)
+        columns = {str(name): name for name in frame.columns if name != ids}
+        wanted = [str(name) for name in self.classes.tolist()]
+        prefix = (
+            "p_" if not set(wanted) & set(columns) and any(f"p_{name}" in columns for name in wanted) else ""
+        )
+        missing = [name for name in wanted if f"{prefix}{name}" not in columns]
+        unnamed = isinstance(frame.columns, pd.RangeIndex) and len(frame.columns) == len(wanted)
+        if missing and not unnamed:
+            raise InputError(
+                f"the prior has no column for {missing[:5]}; its columns {list(frame.columns)[:10]} must "
+                "name the classes. Pass an array for columns in the order of classes."
+            )
+        values = frame if missing else frame[[columns[f"{prefix}{name}"] for name in wanted]]
+        table = validation.table_of_numbers(values, "a prior must hold numbers.")
+        items = frame.index if ids is None else frame[ids]
+        by_name = ids is not None or (self.item_ids is not None and not isinstance(items, pd.RangeIndex))
+        if not by_name:
+            return table
+        place = Names(len(frame), validation.item_ids(items, len(frame)), self.classes)
+        return np.asarray(table[place.rows(self.items(np.arange(self.n_items)))])
 
     def with_classes(self, new: AnyArray) -> "Names":
         """The same names with further classes at the end."""
@@ -116,6 +152,8 @@ def read_y(y: Any, n_items: int, item_ids: Any = None, classes: Any = None, *, w
     ids = None if item_ids is None else validation.item_ids(item_ids, n_items)
     votes = y if isinstance(y, Votes) else _votes_of(y, n_items, classes, what)
     order = votes.class_names() if classes is None else validation.class_names(classes)
+    if classes is None:
+        warn_of_near_equal(order.tolist(), stacklevel=4)
     names = Names(n_items, ids, order)
     by_position = names if isinstance(y, Votes) else Names(n_items, None, order)
     table = by_position.table(votes)

@@ -92,6 +92,12 @@ class VoteTable:
         """Drop the last votes."""
         self._size -= n_votes
 
+    def keep(self, which: BoolArray) -> None:
+        """Keep only some of the votes, in place."""
+        self._rows, self._columns, self._weights = self.rows[which], self.columns[which], self.weights[which]
+        self._annotators = None if self._annotators is None else self._annotators[: self._size][which]
+        self._size = len(self._rows)
+
     def take(self, which: IntArray | BoolArray | slice) -> "VoteTable":
         """Some of the votes, by mask, by number or from one to another."""
         names = None if self.annotators is None else self.annotators[which]
