@@ -40,6 +40,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from hashlib import sha256
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -967,7 +968,7 @@ LEVEL = ["--interval", "wilson", "--confidence", "0.9"]
 
 def command_cases(folder: Path) -> Iterator[Case]:
     """Files in, files and JSON out. A later option wins over the same one before it."""
-    whole = [*ITEMS, *VOTES, *GRAPH, *SPREAD]
+    whole = [*ITEMS, *VOTES, *GRAPH, *SPREAD, *paper_method()]
     spread = ["spread", *whole, *LEVEL]
     rated = ["--annotator-model", "consistency", "--alpha", "auto"]
     prior = ["--prior", "prior.npy", "--prior-strength", "auto"]
@@ -1005,6 +1006,26 @@ def command_cases(folder: Path) -> Iterator[Case]:
     yield "command graph", partial(graph_command, folder, graph)
     yield "command export", partial(export_command, folder, spread)
     yield "command with a workspace", partial(workspace_commands, folder, spread, whole)
+
+
+def paper_method() -> list[str]:
+    """Names the paper's method, in versions that know another."""
+    try:
+        return ["--method", "pls"] if find_spec("softspread.estimators.methods") else []
+    except ModuleNotFoundError:  # of the package around it
+        return []
+
+
+def last_of_each(words: list[str]) -> list[str]:
+    """Every option once, with its last value: some may be repeated, and would be taken together."""
+    found: dict[str, list[str]] = {}
+    for word in words:
+        if word.startswith("--"):
+            found.pop(word, None)
+            found[word] = []
+        else:
+            found.setdefault(next(reversed(found), ""), []).append(word)
+    return [word for name, values in found.items() for word in [name, *values] if word]
 
 
 def without_ids(words: list[str]) -> list[str]:
@@ -1050,7 +1071,7 @@ def run_command(folder: Path, words: list[str]) -> Things:
     source = str(Path(softspread.__file__).resolve().parents[1])
     path = os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
-        [sys.executable, "-m", "softspread", *words, *SEED],
+        [sys.executable, "-m", "softspread", *last_of_each(words), *SEED],
         cwd=folder,
         env=os.environ | ONE_THREAD | {"PYTHONPATH": path},
         capture_output=True,
