@@ -99,3 +99,12 @@ def test_quantiles_are_those_of_repeated_values():
     repeated = np.repeat(values, copies)
     found = quantiles_of(values, np.log(copies), 0.5)
     assert found == quantiles_of(repeated, np.zeros(len(repeated)), 0.5)
+
+
+def test_worlds_that_all_contradict_the_votes_leave_an_interval():
+    """A score that no world and no factor explains: no single draw decides, the interval keeps its width."""
+    impossible = Seen(1e-6, 1e-9)
+    found = weighed(Checks(impossible, impossible, impossible, impossible, SeenRange(0.0, 1e-9, 1e-9)))
+    for estimate in (found.rmse, found.kl, found.noise):
+        assert estimate.upper > 1.1 * estimate.lower
+    assert found.rmse.value < 0.9 * np.sqrt(SQUARED / 2)  # and still moves to where the votes point

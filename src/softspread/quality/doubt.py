@@ -41,6 +41,9 @@ class DoubtRule:
     tails: float = 4.0  # degrees of freedom of Student's t: some models are very wrong
     least_error: float = 0.02  # of a held-out score, which no bootstrap may claim to know better
     per_world: int = 50  # draws of the factors
+    # Draws that an interval rests on at least: where all worlds contradict the votes, what the votes say is
+    # taken less literally until that many are left. A single survivor would know no doubt.
+    fewest: int = 100
 
 
 RULE = DoubtRule()
@@ -120,12 +123,30 @@ def weigh_worlds(
     fit_class = checks.differ.misfit(_times_odds(worlds.trial_differ, differ), least)
     wrong = _times_odds(worlds.wrong, differ + doubt(rule.wrong))
     wrong = wrong + rule.wrong_add * rng.standard_normal(n_draws)
+    fit, fit_kl, fit_class = (_tempered(logs, rule.fewest) for logs in (fit, fit_kl, fit_class))
     return Measures(
         quantiles_of(np.sqrt(np.exp(squared) * worlds.squared / n_classes), fit, level),
         quantiles_of(np.exp(kl) * worlds.kl, fit_kl, level),
         quantiles_of(1 - np.clip(wrong, 0.0, 1.0), fit_class, level),
         quantiles_of(np.minimum(np.exp(noise) * worlds.noise, 1 - 1 / n_classes), fit, level),
     )
+
+
+def _tempered(log_weights: FloatArray, fewest: int) -> FloatArray:
+    """The largest power of the weights, at most 1, that leaves at least ``fewest`` effective draws."""
+    below_best = log_weights - log_weights.max()
+
+    def left(halvings: float) -> float:
+        weights = np.exp(0.5**halvings * below_best)
+        return float(weights.sum() ** 2 / (weights**2).sum())
+
+    if left(0.0) >= fewest:
+        return log_weights
+    low, high = 0.0, 200.0  # 2^-200 makes any weights equal
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (low, middle) if left(middle) >= fewest else (middle, high)
+    return np.asarray(0.5**high * below_best)
 
 
 def _times_odds(share: FloatArray, factor: FloatArray) -> FloatArray:
