@@ -65,6 +65,7 @@ class ItemOptions:
             "Items as vectors: .npy, .npz or .parquet; several files are taken together.",
             "--embeddings",
             "-e",
+            metavar="FILE",
         ),
     ] = None
     ids: Annotated[
@@ -90,7 +91,7 @@ ThreadsOption = Annotated[int | None, option("How many to use; default: all core
 class GraphOptions:
     """How items are tied."""
 
-    n_neighbors: Annotated[str, option("Neighbours per item; for spreading alone also 'auto'.")] = "20"
+    n_neighbors: Annotated[str, option("Neighbours per item; with --method pls also 'auto'.")] = "20"
     bandwidth: Annotated[str, option("Width of the kernel: 'kth', 'mean' or a number, sigma squared.")] = (
         "kth"
     )
@@ -122,6 +123,7 @@ class VoteOptions:
             "Votes: .csv, .tsv, .parquet, .jsonl, or Label Studio's .json; several files are taken together.",
             "--votes",
             "-v",
+            metavar="FILE",
         ),
     ] = None
     votes_format: Annotated[str, option("{vote_formats}.")] = "auto"
@@ -170,7 +172,7 @@ class VoteOptions:
 PriorOption = Annotated[
     Path | None,
     option(
-        "Predictions to start from: .npy (items x classes) or a soft-label file; for spreading alone also "
+        "Predictions to start from: .npy (items x classes) or a soft-label file; with --method pls also "
         "'votes', a classifier trained on the votes."
     ),
 ]
@@ -186,7 +188,7 @@ class FitOptions:
     ] = "auto"
     features: Annotated[
         Path | None,
-        option("Unreduced features of the same items, for the blend's classifiers: as for --embeddings."),
+        option("Unreduced features of the same items, for the blend's classifiers: .npy, .npz or .parquet."),
     ] = None
     alpha: Annotated[
         str, option("How far votes travel, 0 to 1, or 'auto': by held-out votes, the blend at several.")
@@ -194,10 +196,10 @@ class FitOptions:
     prior: PriorOption = None
     prior_strength: Annotated[
         str | None,
-        option("pls: how many votes the prior counts as, or 'auto', the default with --prior; else 1e-4."),
+        option("With --method pls: how many votes the prior counts as, or 'auto', the default with --prior."),
     ] = None
     annotator_model: Annotated[str, option("auto, none, consistency or confusion.")] = "auto"
-    solver: Annotated[str, option("pls: how the linear system is solved: {solvers}.")] = "auto"
+    solver: Annotated[str, option("With --method pls, how the linear system is solved: {solvers}.")] = "auto"
 
     @property
     def of_votes(self) -> bool:
