@@ -99,13 +99,19 @@ def curves_of(frame: pd.DataFrame, x: str, y: str, line: str) -> list[Curve]:
     return found
 
 
-def draw_curves(axes: Any, curves: Sequence[Curve], **style: Any) -> None:
-    """Draw curves with bars of one standard deviation, each with its colour and marker."""
-    colours = colours_of([(curve.name, curve.method) for curve in curves])
-    for number, curve in enumerate(curves):
+def draw_curves(
+    axes: Any, curves: Sequence[Curve], among: Sequence[Curve] | None = None, **style: Any
+) -> None:
+    """Draw curves with bars of one standard deviation, each with its colour and marker.
+
+    ``among``: all curves of the figure, so that a name looks the same in every panel; None = these.
+    """
+    colours = colours_of([(curve.name, curve.method) for curve in among or curves])
+    markers = {name: MARKERS[number % len(MARKERS)] for number, name in enumerate(colours)}
+    for curve in curves:
         options = {
             "color": colours[curve.name],
-            "marker": MARKERS[number % len(MARKERS)],
+            "marker": markers[curve.name],
             "markersize": 4,
             "capsize": 2,
             "linewidth": 1.3,
@@ -126,7 +132,7 @@ def colours_of(lines: Sequence[tuple[str, str]]) -> dict[str, Any]:
     others = [label for label in labels if label not in ours]
     if not ours or not others or len(others) > len(OTHERS) or len(ours) > len(OURS):
         shades = plt.get_cmap("viridis")
-        return {label: shades(0.88 * number / max(1, len(labels) - 1)) for number, label in enumerate(labels)}
+        return {label: shades(0.78 * number / max(1, len(labels) - 1)) for number, label in enumerate(labels)}
     found = dict(zip(ours, OURS, strict=False)) | dict(zip(others, OTHERS, strict=False))
     return {label: found[label] for label in labels}
 
@@ -164,7 +170,14 @@ def _write_names(axes: Any, ends: Iterable[tuple[float, str, Any]]) -> None:
             color=colour,
             va="center",
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0},
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colour,
+                "linewidth": 0.5,
+                "relpos": (0, 0.5),
+                "shrinkA": 0,
+                "shrinkB": 0,
+            },
         )
 
 

@@ -59,19 +59,19 @@ def curve_names(frame: pd.DataFrame) -> list[str]:
 
 
 def _authors_curves(
-    study: str, keys: set[str], dataset: str = "cifar10h", measure: str = "rmse", **where: float
+    study: str, names: dict[str, str], dataset: str = "cifar10h", measure: str = "rmse", **where: float
 ) -> list[Curve]:
-    """The authors' runs over the budget, one curve per method that we have too."""
+    """The authors' runs over the budget, one curve per method that we have too, under our names."""
     runs = authors_runs()
     part = runs[
         runs["study"].str.startswith(study) & (runs["dataset"] == dataset) & (runs["measure"] == measure)
     ]
     for column, value in where.items():
         part = part[part[column].isin([value, -1])]
-    part = part[part["key"].isin(keys)].sort_values("votes")
+    part = part[part["key"].isin(list(names))].sort_values("votes")
     curves = []
     for (key, method), one in part.groupby(["key", "method"], sort=False):
-        name = _name_of_key(str(key))
+        name = names[str(key)]
         budget = one["votes"].to_numpy(dtype=float) / ITEMS[dataset]
         curves.append(
             Curve(name, str(method), budget, one["average"].to_numpy(), one["spread"].fillna(0.0).to_numpy())
@@ -79,10 +79,13 @@ def _authors_curves(
     return curves
 
 
-def _name_of_key(key: str) -> str:
-    method, _, value = key.partition("_")
-    words = {"pls": "alpha", "gkr": "GKR, gamma", "knn": "kNN, k"}
-    return f"{words[method]} {value}" if value else {"histogram": "own votes"}.get(key, key)
+def _names_by_key(parts: list[tuple[str, pd.DataFrame]]) -> dict[str, str]:
+    """Our names of the methods, by their key in the authors' runs."""
+    return {
+        str(key): str(name)
+        for _, part in parts
+        for key, name in zip(part["paper_key"], part["name"], strict=True)
+    }
 
 
 def _draw_panels(
@@ -90,8 +93,9 @@ def _draw_panels(
 ) -> Any:
     """Panels side by side with one vertical axis."""
     figure, places = panels(len(shown), width, height, sharey=True)
+    everything = [curve for _, curves in shown for curve in curves]
     for axes, (_, curves) in zip(places, shown, strict=True):
-        draw_curves(axes, curves)
+        draw_curves(axes, curves, everything)
     for axes in places:
         logarithmic(axes, log)
     for axes, (name, _) in zip(places, shown, strict=True):
@@ -103,8 +107,8 @@ def trajectories(plan: Plan, frame: pd.DataFrame) -> Any:
     """RMSE over the budget, one line per method."""
     parts = _per_dataset(frame)
     shown = [(name, curves_of(part, "budget", "rmse", "name")) for name, part in parts]
-    keys = {str(key) for _, part in parts for key in part["paper_key"]}
-    theirs = _authors_curves("alpha_k", keys, graph_k=20) + _authors_curves("sweep", keys)
+    names = _names_by_key(parts)
+    theirs = _authors_curves("alpha_k", names, graph_k=20) + _authors_curves("sweep", names)
     if theirs and plan.paper.startswith("Figure"):
         shown.append((AUTHORS, theirs))
     return _draw_panels(shown, "votes per item", log="xy")
@@ -113,21 +117,24 @@ def trajectories(plan: Plan, frame: pd.DataFrame) -> Any:
 def train_test(plan: Plan, frame: pd.DataFrame) -> Any:
     """RMSE of items with and without votes, side by side."""
     parts = _per_dataset(frame)
-    keys = {str(key) for _, part in parts for key in part["paper_key"]}
+    names = _names_by_key(parts)
     rows = [
         (name, [curves_of(part, "budget", column, "name") for column in ("rmse_train", "rmse_test")])
         for name, part in parts
     ]
-    theirs = [_authors_curves("train_test", keys, measure=measure) for measure in ("rmse_train", "rmse_test")]
+    theirs = [
+        _authors_curves("train_test", names, measure=measure) for measure in ("rmse_train", "rmse_test")
+    ]
     if all(theirs):
-        rows.append((AUTHORS, theirs))
+        rows.append(("authors, cifar10h", theirs))
+    everything = [curve for _, both in rows for curves in both for curve in curves]
     figure, lines = grid(len(rows), 2, 5.2, 3.4, sharey="row")
     for line, (name, both) in zip(lines, rows, strict=True):
         for axes, curves in zip(line, both, strict=True):
-            draw_curves(axes, curves)
-        for axes, kind in zip(line, ("may be voted on", "never voted on"), strict=True):
+            draw_curves(axes, curves, everything)
+        for axes, kind in zip(line, ("items that may be voted on", "items without votes"), strict=True):
             logarithmic(axes)
-            finish(axes, f"{name}: items that {kind}", "votes per item", "RMSE" if axes is line[0] else "")
+            finish(axes, f"{name}: {kind}", "votes per item", "RMSE" if axes is line[0] else "")
     return figure
 
 
@@ -198,7 +205,8 @@ def estimated_rmse(plan: Plan, frame: pd.DataFrame) -> Any:
     parts = _per_dataset(frame)
     figure, lines = grid(len(parts), 2, 5.2, 3.4, sharey="row")
     for line, (name, trials) in zip(lines, parts, strict=True):
-        part = trials.assign(label=trials["votes_per_item"].astype(str) + " votes per item")
+        label = trials["votes_per_item"].map(lambda m: f"{m} vote{'s' if m > 1 else ''} per item")
+        part = trials.assign(label=label)
         for axes, column in zip(line, ("estimate", "corrected"), strict=True):
             draw_lines(axes, part.dropna(subset=[column]), "votes", column, "label", linestyle="-")
         for axes, text in zip(
