@@ -98,8 +98,8 @@ class GaussianKernelRegression(_Baseline):
         Rate of decay.
     prior_strength : float, default 0.0
         How many votes a uniform prior counts as. 0 is the formula as the paper prints it: an item far from
-        all votes has the soft label of the nearest ones. The authors' published runs add 1e-4, so that such
-        an item is uniform.
+        all votes has the soft label of the nearest ones. In the authors' published runs such an item is
+        uniform, as if about 1e-8 were added.
     n_jobs : int, optional
         Accepted for symmetry; the products run on all cores of the linear algebra library.
     verbose : bool, default False

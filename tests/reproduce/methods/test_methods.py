@@ -127,7 +127,7 @@ def test_nearest_votes_have_no_answer_where_the_paper_has_none():
 
 
 def test_baselines_can_be_read_both_ways():
-    """Histograms averaged or votes together; far items as printed or with the authors' 1e-4."""
+    """Histograms averaged or votes together; far items as printed or uniform."""
     task = blobs()
     assert not np.allclose(
         METHODS["gkr"](task, gamma=1e4).p, METHODS["gkr"](task, gamma=1e4, prior_strength=0.0).p

@@ -57,7 +57,7 @@ def test_neighbours_are_counted_as_the_authors_do():
 
 
 def test_sweeps_show_every_reading_of_the_baselines():
-    """GKR with 1e-4 and as printed, kNN together and averaged, and the authors' two."""
+    """GKR with 1e-8 and as printed, kNN together and averaged, and the authors' two."""
     kernel = trials([{"gamma": 1.0}, {"gamma": 1.0, "prior_strength": 0.0}], [0.3, 0.2], method="gkr")
     nearest = trials([{"n_neighbors": 5}, {"n_neighbors": 5, "average": "items"}], [0.3, 0.2], method="knn")
     axes = sweeps(small_plan(), pd.concat([kernel, nearest])).axes

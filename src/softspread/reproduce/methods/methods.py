@@ -21,7 +21,7 @@ from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.graph.builders import knn_graph
 from softspread.graph.graph import Graph
 from softspread.reproduce.methods import competitors
-from softspread.tuning.against_truth import tune_against_truth
+from softspread.tuning.against_truth import KERNEL_STRENGTH, tune_against_truth
 from softspread.tuning.candidates import SpreadOptions
 from softspread.tuning.result import Tuning
 from softspread.votes.ballots import Ballots
@@ -222,9 +222,9 @@ def count_votes(task: Task) -> Outcome:
 
 
 def kernel_regression(
-    task: Task, gamma: float | str = 1.0, prior_strength: float = PRIOR_STRENGTH
+    task: Task, gamma: float | str = 1.0, prior_strength: float = KERNEL_STRENGTH
 ) -> Outcome:
-    """Gaussian kernel; gamma "truth" is tuned. The authors' prior_strength, 0 for the formula as printed."""
+    """Gaussian kernel; gamma "truth" is tuned. prior_strength as in the authors' runs, 0 as printed."""
     estimator = GaussianKernelRegression(prior_strength=prior_strength)
     return _with_choice(task, "gkr", estimator, gamma)
 
@@ -327,7 +327,7 @@ def method_title(name: str, parameters: Mapping[str, Any]) -> str:
         )
     if parameters.get("average", "votes") == "items":
         words.append("histograms averaged")
-    if name == "gkr" and parameters.get("prior_strength", PRIOR_STRENGTH) == 0:
+    if name == "gkr" and parameters.get("prior_strength", KERNEL_STRENGTH) == 0:
         words.append("as printed")
     if parameters.get("annotator_model", "none") != "none":
         words.append(f"annotators: {parameters['annotator_model']}")

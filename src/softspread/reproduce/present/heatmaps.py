@@ -150,7 +150,7 @@ def sweeps(plan: Plan, frame: pd.DataFrame) -> Any:
     for name, part in _parts(frame):
         kernel, nearest = part[part["method"] == "gkr"], part[part["method"] == "knn"]
         row = [
-            _sweep(kernel[~kernel["printed"]], "gamma", f"{name}: GKR, 1e-4 added"),
+            _sweep(kernel[~kernel["printed"]], "gamma", f"{name}: GKR, 1e-8 added"),
             _sweep(kernel[kernel["printed"]], "gamma", f"{name}: GKR as printed"),
             _sweep(nearest[nearest["average"] == "votes"], "n_neighbors", f"{name}: kNN, votes together"),
             _sweep(
