@@ -100,7 +100,18 @@ def test_parts_work_in_an_embedding(tmp_path):
 def test_parts_work_on_the_command_line(files):
     """By the same names; the document says what was used."""
     chosen = ("--index", "ball_tree", "--solver", "fixed_point", "--alpha", "0.8", "--n-neighbors", "5")
-    done = run("spread", *files, *chosen, "--interval", "clopper_pearson", "-o", "soft.csv", "--json")
+    done = run(
+        "spread",
+        "--method",
+        "pls",
+        *files,
+        *chosen,
+        "--interval",
+        "clopper_pearson",
+        "-o",
+        "soft.csv",
+        "--json",
+    )
     assert done.exit_code == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["parameters"]["interval"] == "clopper_pearson"
@@ -153,7 +164,7 @@ def test_a_broken_package_costs_one_line(files, install_plugin):
         {"softspread.solvers": {"quantum": "broken_plugin:Solver"}},
         "broken-plugin",
     )
-    settings = ("--alpha", "0.8", "--n-neighbors", "5", "-q")
+    settings = ("--method", "pls", "--alpha", "0.8", "--n-neighbors", "5", "-q")
     assert run("spread", *files, *settings, "-o", "soft.csv").exit_code == 0
     done = run("spread", *files, *settings, "--solver", "quantum", "-o", "other.csv")
     assert done.exit_code == 1
