@@ -99,19 +99,9 @@ def test_parts_work_in_an_embedding(tmp_path):
 
 def test_parts_work_on_the_command_line(files):
     """By the same names; the document says what was used."""
-    chosen = ("--index", "ball_tree", "--solver", "fixed_point", "--alpha", "0.8", "--n-neighbors", "5")
-    done = run(
-        "spread",
-        "--method",
-        "pls",
-        *files,
-        *chosen,
-        "--interval",
-        "clopper_pearson",
-        "-o",
-        "soft.csv",
-        "--json",
-    )
+    chosen = ("--method", "pls", "--index", "ball_tree", "--solver", "fixed_point", "--alpha", "0.8")
+    chosen += ("--n-neighbors", "5")
+    done = run("spread", *files, *chosen, "--interval", "clopper_pearson", "-o", "soft.csv", "--json")
     assert done.exit_code == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["parameters"]["interval"] == "clopper_pearson"
