@@ -31,8 +31,8 @@ def load_tiny_imagenet(folder: Path, features: str | None = None) -> Dataset:
         paths += found
         labels += [column] * len(found)
     names = [words.get(code, code) for code in codes]
-    if len(set(names)) < len(names):  # some words stand for two classes
-        names = [f"{name} ({code})" for name, code in zip(names, codes, strict=True)]
+    twice = {name for name in names if names.count(name) > 1}  # words that stand for two classes
+    names = [f"{name} ({code})" if name in twice else name for name, code in zip(names, codes, strict=True)]
     return dataset_of_files("tiny_imagenet", folder, paths, np.array(labels, dtype=np.int64), names, features)
 
 

@@ -92,3 +92,17 @@ def test_sweeps_name_the_best_value_of_each_budget():
     table = make_table(load_plan("baseline_sweeps"), pd.DataFrame(rows_of("digits", entries)))
     assert [cell.text for cell in table.rows[0]] == ["digits: GKR", "0.1000 (10)"]
     assert [cell.text for cell in table.rows[1]] == ["authors, cifar10h with CLIP: GKR", "0.1111 (10)"]
+
+
+def test_the_table_of_features_leaves_stand_ins_out():
+    """Beside the paper's Table 2 there is no number of another truth; the note says which is missing."""
+    pls = ("pls", {"alpha": 0.9}, 0.1234)
+    frame = pd.DataFrame(
+        rows_of("cifar10", [(*pls, "soft labels of trees")]) + rows_of("cifar10h", [(*pls, "")])
+    )
+    table = make_table(load_plan("features"), frame.assign(features="clip_umap20"))
+    assert "cifar10h" in table.header
+    assert "cifar10" not in table.header
+    shown = [cell.text for row in table.rows for cell in row]
+    assert sum("0.1234" in text for text in shown) == 1
+    assert "Not set beside the paper's: cifar10 (soft labels of trees)" in table.note
