@@ -104,9 +104,12 @@ def test_miniatures_take_part_only_without_real_datasets(root):
     """And what is not there says what to download."""
     assert dcic.reason_against("mini_size", None) == ""
     assert "zenodo" in dcic.reason_against("Pig", None)
-    assert "left out" in dcic.reason_against("mini_size", root.parent)
+    assert dcic.reason_against("mini_size", root.parent) == ""  # Toy is none of the ten
     assert dcic.reason_against("Toy", root.parent) == ""
-    assert "Pig is not in" in dcic.reason_against("Pig", root.parent)
+    write_dcic(root, "Pig")
+    assert "left out" in dcic.reason_against("mini_size", root.parent)
+    assert dcic.reason_against("Pig", root.parent) == ""
+    assert "Turkey is not in" in dcic.reason_against("Turkey", root.parent)
     with pytest.raises(LackingError, match="zenodo"):
         dcic.open_dataset(dcic_trial(), None)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from softspread._common.types import AnyArray, FloatArray
 from softspread.datasets.dataset import Dataset, LackingError
-from softspread.datasets.dcic import HELP, RAW, RawDataset, features_folder, names_below, read_raw
+from softspread.datasets.dcic import HELP, NAMES, RAW, RawDataset, features_folder, names_below, read_raw
 from softspread.datasets.digits import digits
 from softspread.datasets.local_files import read_features, read_images
 from softspread.errors import InputError, MissingExtraError
@@ -239,9 +239,12 @@ def class_weights(truth: FloatArray) -> tuple[float, ...]:
 def reason_against(name: str, data: Path | None) -> str:
     """Why a dataset takes no part; empty where it does: real ones that are there, else the miniatures."""
     there = names_below(data / "dcic") if data is not None else []
+    real = set(there) & set(NAMES)
     if name.startswith(MINIATURE):
-        return "miniatures are left out where real datasets of the DCIC benchmark are there." if there else ""
-    return "" if name in there else NOT_HERE if not there else f"{name} is not in {data}/dcic/{RAW}. {HELP}"
+        return "miniatures are left out where real datasets of the DCIC benchmark are there." if real else ""
+    if name in there:
+        return ""
+    return f"{name} is not in {data}/dcic/{RAW}. {HELP}" if real else NOT_HERE
 
 
 def open_dataset(trial: Trial, data: Path | None, load_digits: Callable[[], Dataset] = digits) -> Opened:
