@@ -50,3 +50,15 @@ def test_a_file_is_read_in_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr("softspread._common.digests.READ_AT_ONCE", 4)
     (tmp_path / "a").write_bytes(b"123456789")
     assert list(blocks(tmp_path / "a")) == [b"1234", b"5678", b"9"]
+
+
+def test_a_folder_s_key_depends_on_names_and_contents(tmp_path):
+    """The same files in another folder have the same key; another name or content has another."""
+    keys = []
+    for place, (name, content) in enumerate([("x", "1"), ("x", "1"), ("y", "1"), ("x", "2")]):
+        folder = tmp_path / str(place)
+        (folder / "inner").mkdir(parents=True)
+        (folder / "inner" / name).write_text(content)
+        keys.append(hash_file(folder))
+    assert keys[0] == keys[1]
+    assert len(set(keys)) == 3

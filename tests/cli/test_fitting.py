@@ -193,6 +193,15 @@ def test_other_features_are_another_fit(folder):
     assert "fit" not in json.loads(run(*options).stdout)["reused"]
 
 
+def test_a_datasets_folder_can_be_the_prior_also_with_a_workspace(folder):
+    """Its files count as one input."""
+    assert run("spread", *FILES, "-o", "labels", "-q").output == ""
+    options = ("spread", *FILES, "-o", "s.parquet", "-w", "ws", "--json", "--prior", "labels")
+    assert [json.loads(run(*options).stdout)["reused"] for _ in range(2)][1][-1] == "fit"
+    assert run("spread", *FILES, "-o", "labels", "-q", "--alpha", 0.5).output == ""
+    assert "fit" not in json.loads(run(*options).stdout)["reused"]
+
+
 def test_several_files_are_taken_together(folder):
     """Votes and embeddings in parts give what they give in one file; a workspace lists them."""
     data, votes = np.load("X.npz"), pd.read_csv("votes.csv")

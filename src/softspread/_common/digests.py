@@ -50,8 +50,12 @@ def blocks(path: str | Path) -> Iterator[bytes]:
 
 
 def hash_file(path: str | Path) -> str:
-    """Key of a file's content."""
-    return digest(blocks(path), size=KEY_BYTES).hex()
+    """Key of a file's content, or of all files in a folder with their names."""
+    folder = Path(path)
+    if not folder.is_dir():
+        return digest(blocks(path), size=KEY_BYTES).hex()
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    return hash_values(*((file.relative_to(folder).as_posix(), hash_file(file)) for file in files))
 
 
 def hash_values(*values: Any) -> str:
