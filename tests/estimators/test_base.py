@@ -189,3 +189,17 @@ def test_a_prior_in_a_table_is_found_by_name(make):
         make(prior=frame.rename(columns={"b": "z"})).fit(ITEMS, y, item_ids=ids)
     with pytest.raises(InputError, match="'i11' are not among the 11 item ids"):
         make(prior=frame[:11]).fit(ITEMS, y, item_ids=ids)
+
+
+def test_a_frame_names_its_items():
+    """By an index of text, or one that is called item; bare numbers stay positions."""
+    votes = Votes.from_pairs(["b", "b", "c"], ["yes", "no", "yes"])
+    frame = pd.DataFrame({"x": [0.0, 1.0, 2.0]}, index=["a", "b", "c"])
+    est = VoteHistogram().fit(frame, votes)
+    assert est.vote_counts_.tolist() == [[0, 0], [1, 1], [0, 1]]
+    assert est.to_frame()["item"].tolist() == ["a", "b", "c"]
+    numbers = Votes.from_pairs([2], ["yes"])
+    shuffled = frame.set_axis([2, 1, 0])
+    assert VoteHistogram().fit(shuffled, numbers).vote_counts_[:, 0].tolist() == [0, 0, 1]
+    assert VoteHistogram().fit(shuffled.rename_axis("item"), numbers).vote_counts_[:, 0].tolist() == [1, 0, 0]
+    assert VoteHistogram().fit(frame, numbers, item_ids=[5, 2, 7]).item_ids_.tolist() == [5, 2, 7]

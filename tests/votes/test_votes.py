@@ -279,3 +279,14 @@ def test_only_votes_can_be_added():
     """Adding anything else is a type error, as for lists."""
     with pytest.raises(TypeError):
         Votes.from_pairs([0], [0]) + 1
+
+
+def test_votes_show_as_a_short_table_in_notebooks():
+    """A line and ten rows, however many there are; names are escaped."""
+    votes = Votes.from_pairs(range(960), ["<b>cat</b>"] * 960, annotators=["ann"] * 960)
+    assert len(repr(votes)) < 100
+    page = votes._repr_html_()
+    assert len(page) < 3000
+    assert "and 950 more votes" in page
+    assert "<b>" not in page
+    assert "more" not in Votes.from_pairs([0], [1])._repr_html_()

@@ -38,7 +38,9 @@ def progress_bar(text: str, total: int | None, show: bool, unit: str = "") -> It
         rich.TimeElapsedColumn(),
         rich.TimeRemainingColumn(),
     )
-    with rich.Progress(*columns, console=Console(stderr=True)) as bar:
+    console = Console(stderr=True)
+    # a finished bar of a notebook would stay behind as an empty widget, one per step
+    with rich.Progress(*columns, console=console, transient=console.is_jupyter) as bar:
         task = bar.add_task(text, total=total)
         yield lambda steps: bar.advance(task, steps)
 

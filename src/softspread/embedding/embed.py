@@ -100,8 +100,8 @@ def embed(
         (n, d).
     encoder : str or Path, default "clip"
         "clip", "vit", "resnet", "efficientnet", "dinov2", "sentence", a Hugging Face name, a folder with such
-        a model, a file ending in .onnx, "pixels" ("pixels:28" for another size than 32), the name of a
-        plug-in, or "none".
+        a model, a file ending in .onnx, "pixels" ("pixels:28" for another size than 32), "ngrams" for
+        text without a model, the name of a plug-in, or "none".
     reduce : str, default "auto"
         "umap", "pca", "isomap", "none", the name of a plug-in, or "auto": UMAP up to 500,000 items, PCA
         beyond.

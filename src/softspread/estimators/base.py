@@ -14,11 +14,13 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softspread._common import validation
+from softspread._common.columns import ITEM_NAMES
 from softspread._common.types import AnyArray, FloatArray
 from softspread._common.wording import counted
 from softspread.errors import InputError, SoftspreadWarning
@@ -111,7 +113,8 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             One label per item with -1 or None for no vote, votes per item and class, or Votes. NamedVotes
             are votes that were read before: they bring their ids and classes along.
         item_ids : (n,) array-like, optional
-            Names by which Votes refer to items; by default they refer to positions.
+            Names by which Votes refer to items; by default the index of X where X is a DataFrame whose index
+            holds text or is called item (or task, id, ...), else positions.
         classes : (n_classes,) array-like, optional
             Class names in the order of columns; by default the labels found, sorted. Once given, a label
             outside is refused, here and by :meth:`update`.
@@ -147,7 +150,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self._items = self._read_features(X, reset=True)
                 n = len(self._items)
             self._classes_given = classes is not None
-            self._start(*read_y(y, n, item_ids, classes))
+            self._start(*read_y(y, n, _names_of(X) if item_ids is None else item_ids, classes))
         return self
 
     def partial_fit(
@@ -193,6 +196,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y, item_ids=item_ids, classes=classes)
+        item_ids = _names_of(X) if item_ids is None else item_ids
         with self._unchanged_on_failure():
             self._check_parameters()
             items, new, names = self._batch(X, y, classes, item_ids)
@@ -644,6 +648,27 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found = SoftLabels(ids, self.classes_, answer.p, answer.evidence.total, lower, upper)
         return replace(found, verdict=self._verdict(found, answer, confidence_level, method))
 
+    def to_frame(self) -> pd.DataFrame:
+        """The answer as a table, one row per fitted item.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns item, p_<class>, evidence, lower_<class>, upper_<class> and verdict, as
+            :meth:`soft_labels` gives them at its defaults.
+
+        See Also
+        --------
+        soft_labels : The same as an object, with other intervals.
+
+        Examples
+        --------
+        >>> from softspread import VoteHistogram
+        >>> VoteHistogram().fit([[0.0], [1.0]], [[3, 1], [0, 2]]).to_frame()["p_1"].tolist()
+        [0.25, 1.0]
+        """
+        return self.soft_labels().to_frame()
+
     def _verdict(
         self, labels: SoftLabels, answer: Answer, level: float, method: str | IntervalMethod | None
     ) -> AnyArray:
@@ -764,6 +789,19 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _names_of(X: Any) -> Any:
+    """The index of a DataFrame where it names items.
+
+    Distinct text does, and any index that is called item or the like. Other numbers may be what a shuffle or
+    a selection left of positions: votes then name positions in X.
+    """
+    if not isinstance(X, pd.DataFrame) or isinstance(X.index, pd.MultiIndex) or not X.index.is_unique:
+        return None
+    if X.index.name in ITEM_NAMES or all(isinstance(name, str) for name in X.index):
+        return X.index
+    return None
 
 
 def _listed(items: Any, labels: Any, annotators: Any) -> tuple[Any, Any, Any]:

@@ -39,8 +39,8 @@ def warn_of_near_equal(classes: Iterable[Any], *, stacklevel: int = 3) -> None:
     shown = ", ".join(f"{one!r} and {other!r}" for one, other in pairs[:SHOWN])
     more = f" and {len(pairs) - SHOWN} more pairs" if len(pairs) > SHOWN else ""
     warnings.warn(
-        f"the votes name classes that are almost the same: {shown}{more}. They count as different classes; "
-        "correct the votes, or name all classes (classes=[...], --classes) if they are.",
+        f"the votes name classes that are almost the same: {shown}{more}. They count as different classes: "
+        "correct the votes if they are one; to keep both, name all classes (classes=[...], --classes).",
         SoftspreadWarning,
         stacklevel=stacklevel,
     )

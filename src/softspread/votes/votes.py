@@ -9,6 +9,7 @@ Items and labels stay as the user names them; rows and columns appear only when 
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from softspread.votes.shapes import counts_advice, read_wide, refuse_results
 from softspread.votes.standing import LAST, REPEATS
 from softspread.votes.table import joined
 
+HTML_ROWS = 10  # of a notebook's table
 MOST_COUNTED = 100_000_000  # votes of a table of counts: 2.4 GB
 _COLUMNS = {"item": ITEM_NAMES, "label": LABEL_NAMES, "annotator": ANNOTATOR_NAMES}
 
@@ -345,6 +347,13 @@ class Votes:
         by = "" if self.annotators is None else f" by {counted(named, 'annotator')}"
         votes = f"{counted(len(self), 'vote')} on {counted(items, 'item')}"
         return f"Votes({votes} for {counted(labels, 'class')}{by})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the same line, and the first votes as a table."""
+        shown = self.to_frame().head(HTML_ROWS)
+        rest = len(self) - len(shown)
+        more = f"<p>and {counted(rest, 'more vote')}</p>" if rest else ""
+        return f"<p>{escape(repr(self))}</p>{shown.to_html(index=False, border=0)}{more}"
 
     def __add__(self, other: "Votes") -> "Votes":
         if not isinstance(other, Votes):

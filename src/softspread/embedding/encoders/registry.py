@@ -1,6 +1,6 @@
 """From a name to an encoder; other packages add names by entry point.
 
-"clip" | "openai/clip-vit-base-patch32" | folder | model.onnx | "pixels" | "pixels:28" | "none"  ->  Encoder
+"clip" | "openai/clip-vit-base-patch32" | folder | model.onnx | "pixels" | "ngrams" | "none"  ->  Encoder
 """
 
 from pathlib import Path
@@ -19,11 +19,12 @@ ENCODERS: "Registry[EncoderFactory]" = Registry(
     "softspread.encoders",
     {
         **dict.fromkeys(KNOWN, _MODEL),
+        "ngrams": f"{_HERE}.ngrams:ngrams_encoder",
         "pixels": f"{_HERE}.pixels:pixels_encoder",
         "none": f"{_HERE}.pixels:no_encoder",
     },
-    otherwise="(a size may follow pixels: 'pixels:28'), a Hugging Face name (owner/model), a folder with "
-    "config.json, or a file that ends in .onnx",
+    otherwise="(a size may follow pixels and ngrams: 'pixels:28'), a Hugging Face name (owner/model), a "
+    "folder with config.json, or a file that ends in .onnx",
 )
 
 
