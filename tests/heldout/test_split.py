@@ -78,3 +78,22 @@ def test_votes_taken_back_are_no_trials():
     """A retraction cancels its vote before anything is held out."""
     held = hold_out(ballots_of([0, 1, 0], [0, 1, 0], [1.0, 1.0, -1.0]), 4)
     assert held.content.toarray().tolist() == [[0.0, 1.0]]
+
+
+def test_equal_importance_changes_nothing(rng):
+    """Also where several votes are left out at once."""
+    ballots = ballots_of(rng.integers(30, size=80), rng.integers(2, size=80))
+    plain = hold_out(ballots, 40)
+    weighted = hold_out(ballots, 40, importance=np.full(ballots.n_votes, 3.0))
+    assert_allclose(weighted.shares, plain.shares, rtol=1e-12)
+    assert (weighted.position == plain.position).all()
+
+
+def test_importance_moves_shares_within_the_items_that_a_vote_judges_for(rng):
+    """Votes that speak for more items count more; what each number of own votes counts together stays."""
+    ballots = ballots_of(rng.integers(30, size=80), rng.integers(2, size=80))
+    importance = rng.uniform(0.2, 5, ballots.n_votes)
+    plain, weighted = hold_out(ballots, 40), hold_out(ballots, 40, importance=importance)
+    level = np.round(kept(ballots, plain)).astype(int)
+    assert_allclose(np.bincount(level, weighted.shares), np.bincount(level, plain.shares), rtol=1e-9)
+    assert np.abs(weighted.shares - plain.shares).max() > 0.1 * plain.shares.max()

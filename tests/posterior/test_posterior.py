@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from blends import posterior_of_counts, random_counts, trust_of
-from softspread.posterior.posterior import drawn, second_moments
+from softspread.posterior.posterior import drawn, first_moments, second_moments
 from softspread.posterior.trust import RULE, log_likelihood
 
 N, N_CLASSES = 8, 3
@@ -128,3 +128,31 @@ def test_draws_do_not_underflow():
     logs = drawn(posterior.mixtures, np.arange(2), 500, np.random.default_rng(0))
     assert np.isfinite(logs).all()
     assert (logs.argmax(axis=2) == 1).all()
+
+
+def test_first_moments_are_the_mean(posterior):
+    """Of all items at once, and up to the rounding of single precision."""
+    np.testing.assert_allclose(first_moments(posterior.mixtures), posterior.mean(), atol=1e-6)
+
+
+def test_a_part_is_the_posterior_of_these_items(posterior):
+    """Means, variances and every world, in the order asked for."""
+    rows = np.array([6, 0, 3])
+    part = posterior.part(rows)
+    np.testing.assert_allclose(part.mean(), posterior.mean()[rows], atol=1e-7)
+    np.testing.assert_allclose(part.variance(), posterior.variance()[rows], atol=1e-7)
+    some = np.array([2, 1])
+    whole, alone = (
+        first_moments(one.under(0, one.variants[0], asked))
+        for one, asked in ((posterior, rows[some]), (part, some))
+    )
+    np.testing.assert_allclose(alone, whole, atol=1e-7)
+
+
+def test_worlds_are_drawn_by_their_probability():
+    """Laws of probability .75 and .25, and two variants of .5: every fourth world has the second law."""
+    trust = trust_of(np.stack([LAW, LAW[::-1]]), chances=[0.75, 0.25])
+    variants = [(0.5, lambda rows: M[rows]), (0.5, lambda rows: M[rows])]
+    found = posterior_of_counts(M, COUNTS, trust, variants).draw_worlds(100, np.random.default_rng(0))
+    assert sum(law for law, _ in found) == 25
+    assert sum(variant for _, variant in found) == 50

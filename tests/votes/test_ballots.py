@@ -198,3 +198,13 @@ def test_annotators_are_in_order_of_names_and_only_those_who_still_stand():
     assert ballots.names.tolist() == ["ann", "zoe"]
     assert ballots.weight_of_annotators.tolist() == [1.0, 1.0]
     assert ballots.per_entry(np.array([5.0, 7.0])).tolist() == [7.0, 5.0, 1.0]
+
+
+def test_values_of_rows_follow_their_votes():
+    """A soft vote takes the mean over its entries; what was taken back has no say."""
+    votes = VoteTable(
+        np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 0, 1]), np.array([0.5, 0.5, 1.0, -1.0, 1.0])
+    )
+    found = Ballots.of(votes, 2)
+    assert found.row_of_entry.tolist() == [0, 1, 4]
+    assert found.of_votes(np.array([1.0, 3.0, 10.0, 20.0, 7.0])).tolist() == [2.0, 7.0]
