@@ -1,4 +1,4 @@
-"""The numbers behind the choice of items, each with its reason; what was measured is in docs/queries.md."""
+"""The numbers behind the choice of items, each with its reason; see docs/measurements-queries.md."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class QueryRule:
     # At a larger alpha every item looks equally well covered.
     largest_alpha: float = 0.95
     # Largest exponent g of the default strategy: distant and nearly certain items count less. 2 beat 1 on all
-    # four datasets, see "What was compared".
+    # four datasets.
     sharpest: float = 2.0
     # Votes per item at which g reaches ``sharpest``; it grows linearly from 1. Sharp from the first vote on
     # needed 1.09 of uniform's votes on Gaussians.
