@@ -1,6 +1,6 @@
 """What estimators on a graph of neighbours share: the graph, annotators' weights, reasons for uncertainty."""
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,6 +26,9 @@ from softspread.queries.choose import choose_items
 from softspread.queries.pool import Strategy
 from softspread.tuning.candidates import SpreadOptions
 
+if TYPE_CHECKING:
+    from softspread.graph.neighbors import Search
+
 
 class Choosing(NamedTuple):
     """What queries look at."""
@@ -47,7 +50,7 @@ class GraphEstimator(VotesEstimator):
     scaling: str = "peak"
     tol: float = 1e-6
     solver: str = "auto"
-    index: str = "auto"
+    index: "str | Search" = "auto"
     n_jobs: int | None = None
     random_state: RandomState = None
     verbose: bool = False

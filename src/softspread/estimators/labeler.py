@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pandas as pd
@@ -40,6 +40,9 @@ from softspread.votes.reading import NamedVotes
 from softspread.votes.repeats import repeat_advice
 from softspread.votes.table import VoteTable
 from softspread.votes.votes import Votes
+
+if TYPE_CHECKING:
+    from softspread.graph.neighbors import Search
 
 CLASSIFIERS = ("auto", "none")
 log = logging.getLogger("softspread")
@@ -151,7 +154,7 @@ class SoftLabeler(JudgedEstimator):
         prior: ArrayLike | None = None,
         annotator_model: str = "auto",
         bandwidth: str | float = "kth",
-        index: str = "auto",
+        index: "str | Search" = "auto",
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: bool = False,

@@ -1,7 +1,7 @@
 """Probabilistic Label Spreading with scikit-learn's habits."""
 
 from collections.abc import Hashable
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pandas as pd
@@ -33,6 +33,9 @@ from softspread.spreading.explain import explain
 from softspread.spreading.state import SpreadState
 from softspread.tuning.candidates import SearchSpace
 from softspread.votes.table import VoteTable
+
+if TYPE_CHECKING:
+    from softspread.graph.neighbors import Search
 
 
 class ProbabilisticLabelSpreading(JudgedEstimator):
@@ -148,7 +151,7 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         annotator_model: str = "auto",
         tol: float = 1e-6,
         solver: str = "auto",
-        index: str = "auto",
+        index: "str | Search" = "auto",
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: bool = False,

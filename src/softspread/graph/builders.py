@@ -5,7 +5,7 @@ X or A  ->  symmetric affinity in inner numbering  ->  Graph        theory: [wei
 
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,9 @@ from softspread.graph.graph import NORMALIZATIONS, Graph, operator_from_affinity
 from softspread.graph.neighbors import leaf_order
 from softspread.graph.search import search_neighbors
 
+if TYPE_CHECKING:
+    from softspread.graph.neighbors import Search
+
 SMALLEST_WEIGHT = np.finfo(np.float64).tiny  # a weight below has lost digits to underflow and counts as none
 MOST_EDGES = 1_000_000_000  # 12 GB of graph: beyond, a radius was surely too large
 SYMMETRY = 1e-8  # largest |A - A^T| accepted as rounding, as a share of the largest entry
@@ -30,7 +33,7 @@ def knn_graph(
     X: ArrayLike,
     n_neighbors: int = 20,
     bandwidth: str | float = "kth",
-    index: str = "auto",
+    index: "str | Search" = "auto",
     *,
     normalization: str = "symmetric",
     n_jobs: int | None = None,
@@ -48,8 +51,9 @@ def knn_graph(
     bandwidth : str or float, default "kth"
         The kernel's sigma**2: "kth" = mean squared distance to the k-th neighbour, "mean" = mean over
         all k neighbours, or a positive number.
-    index : str, default "auto"
-        "auto", "exact" ("tree" or "brute"), "faiss" or "pynndescent".
+    index : str or function, default "auto"
+        "auto", "exact" ("tree" or "brute"), "faiss" or "pynndescent", the name of a plug-in, or a function
+        that searches, see :func:`softspread.testing.check_neighbor_search`.
     normalization : str, default "symmetric"
         "symmetric" or "random_walk".
     n_jobs : int, optional
@@ -91,7 +95,7 @@ class NeighborSearch:
         self,
         features: AnyArray,
         most: int,
-        index: str,
+        index: "str | Search",
         workers: Workers,
         rng: np.random.Generator,
         verbose: bool = False,

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from softspread.diffusion.diffusion import Diffusion
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.graph.builders import NeighborSearch, tell_of_gaps
 from softspread.graph.graph import Graph
+
+if TYPE_CHECKING:
+    from softspread.graph.neighbors import Search
 
 DEFAULT_ALPHA, DEFAULT_NEIGHBORS, DEFAULT_STRENGTH = 0.9, 20, 1e-4
 ALPHAS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
@@ -100,7 +103,7 @@ class SpreadOptions:
     bandwidth: str | float = "kth"
     scaling: str = "peak"
     solver: str = "auto"
-    index: str = "auto"
+    index: "str | Search" = "auto"
     n_jobs: int | None = None
     random_state: Any = None
     verbose: bool = False
