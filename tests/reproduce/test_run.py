@@ -95,3 +95,25 @@ def test_another_seed_gives_other_votes(tmp_path):
     """And does not reuse the first one's results."""
     first, second = (run_plan(small_plan(quick=True), tmp_path, seed=seed)["rmse"] for seed in (0, 1))
     assert (first != second).any()
+
+
+def test_results_of_other_features_or_soft_labels_are_not_kept(tmp_path):
+    """A file that is added or made again beside the dataset means another trial; others do not matter."""
+    import numpy as np
+
+    from small_plans import one_trial
+    from softspread.reproduce.run import stamped_key
+
+    home = tmp_path / "toy"
+    home.mkdir()
+    trial = one_trial(dataset={"name": "toy", "features": "a"})
+    keys = [stamped_key(trial, tmp_path)]
+    np.save(home / "features_b.npy", np.zeros((3, 2)))
+    assert stamped_key(trial, tmp_path) == keys[0]
+    for name, value in (("features_a", 0.0), ("features_a", 1.0), ("soft_labels", 1.0), ("zero_shot", 1.0)):
+        np.save(home / f"{name}.npy", np.full((3, 2), value))
+        keys.append(stamped_key(trial, tmp_path))
+    assert len(set(keys)) == len(keys)
+    assert stamped_key(trial, tmp_path) == keys[-1]
+    plain = one_trial()
+    assert stamped_key(plain, tmp_path) == stamped_key(plain)

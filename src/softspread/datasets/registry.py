@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from softspread._common.digests import digest
 from softspread._common.registry import Registry
 from softspread._common.types import AnyArray, FloatArray
 from softspread.datasets import own_folder
@@ -28,6 +29,7 @@ FINE_TUNED_NOTE = "class probabilities of a fine-tuned network, 3-fold cross-val
 SOFT_LABELS, ZERO_SHOT = "soft_labels.npy", "zero_shot.npy"
 ZERO_SHOT_NOTE = "zero-shot"
 PREDICTIONS = {ZERO_SHOT: ZERO_SHOT_NOTE, "classifier_probs.npy": "classifier_probs.npy"}
+STAMPED_BYTES = 1 << 16  # at each end of a file: two arrays of numbers that differ do so there
 PIXELS_SIDE = 12  # enough for trees to see shapes, few enough to train them in a minute
 
 
@@ -197,6 +199,25 @@ def home_of(name: str, data: Path | str) -> Path:
     """
     bare, _, part = name.partition(":")
     return features_folder(Path(data) / bare, part) if part else Path(data) / bare
+
+
+def prepared_stamps(name: str, data: Path | str, features: str | None = None) -> dict[str, str]:
+    """Marks of the files that decide a dataset's features, predictions and soft labels, by name.
+
+    They change when a file is added, removed or made again: its size and both its ends count.
+    """
+    wanted = "features_*.npy" if features is None else f"features_{features.partition('+')[0]}.npy"
+    home = home_of(name, data)
+    paths = [*sorted(home.glob(wanted)), *(home / other for other in (SOFT_LABELS, *PREDICTIONS))]
+    return {path.name: _stamp(path) for path in paths if path.is_file()}
+
+
+def _stamp(path: Path) -> str:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        first = file.read(STAMPED_BYTES)
+        file.seek(max(0, size - STAMPED_BYTES))
+        return digest([str(size), first, file.read(STAMPED_BYTES)]).hex()
 
 
 def _with_predictions(found: Dataset, home: Path) -> Dataset:

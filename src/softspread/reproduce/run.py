@@ -19,6 +19,7 @@ import pandas as pd
 from softspread import datasets
 from softspread._common.progress import Advance
 from softspread._common.versions import version_of, versions
+from softspread.datasets.registry import prepared_stamps
 from softspread.errors import StoreError
 from softspread.reproduce.dcic.benchmark import reason_against
 from softspread.reproduce.measures import Row
@@ -144,7 +145,7 @@ class _Book:
         self.plan, self.home, self.progress, self.advance = plan, out / plan.name, progress, advance
         make_folder(self.home)
         trials = list(_possible(plan.trials(seed), data, progress, advance))
-        self.wanted = [stamped_key(trial) for trial in trials]
+        self.wanted = [stamped_key(trial, data) for trial in trials]
         self.rows = read_rows(self.home / ROWS)
         self.missing: dict[str, Trial] = {}
         for key, trial in zip(self.wanted, trials, strict=True):
@@ -207,9 +208,20 @@ def _possible(
             advance(1)
 
 
-def stamped_key(trial: Trial) -> str:
-    """The trial's fingerprint together with the version of this package, which may change results."""
-    return fingerprint([trial.key, version_of("softspread")])
+def stamped_key(trial: Trial, data: Path | None = None) -> str:
+    """The trial's fingerprint with what else may change results: our version, files beside the dataset."""
+    return fingerprint([trial.key, version_of("softspread"), *_files_of(trial, data)])
+
+
+def _files_of(trial: Trial, data: Path | None) -> list[dict[str, str]]:
+    """Marks of features, predictions and soft labels of a trial's dataset; empty where it has none."""
+    name = str(trial.dataset["name"])
+    if data is None or (trial.measure in NO_DATASET and trial.measure != "dcic"):
+        return []
+    name = f"dcic:{name}" if trial.measure == "dcic" else name
+    features = trial.dataset.get("features")
+    found = prepared_stamps(name, data, None if features is None else str(features))
+    return [found] if found else []
 
 
 def _about(trial: Trial) -> Row:
