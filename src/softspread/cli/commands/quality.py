@@ -2,10 +2,13 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from softspread.cli.options import ConfidenceOption, FitInputs, check_confidence, option
 from softspread.cli.runner import Run, command, print_table
+
+if TYPE_CHECKING:
+    from softspread.quality.result import GainForecast
 
 IN_WORDS = {
     "rmse": "distance from the true soft labels (RMSE)",
@@ -25,13 +28,16 @@ def quality(
         Path | None, option("Votes that were not used, best two or more each on random items.")
     ] = None,
     confidence: ConfidenceOption = 0.9,
+    more: Annotated[
+        int | None, option("Also say what this many further votes on random items would bring.", min=1)
+    ] = None,
 ) -> None:
     """Estimate how good the labels are, without ground truth.
 
     Holds each vote out in turn, or judges by votes set apart (--test-votes). Separating error from noise
     takes items with two or more votes.
 
-    Example: softspread quality --embeddings X.npy --votes votes.csv
+    Example: softspread quality --embeddings X.npy --votes votes.csv --more 1000
     """
     inputs.check()
     check_confidence(confidence)
@@ -48,6 +54,10 @@ def quality(
         counts = apart.table.counts(fit.items.n_items, len(classes))
     with run.stage("quality"):
         found = fit.est.quality(counts, confidence_level=confidence, random_state=run.seed)
+    forecast = None
+    if more is not None:
+        with run.stage("forecast"):
+            forecast = fit.est.forecast(more, confidence_level=confidence, random_state=run.seed)
     document = {
         "source": found.source,
         "n_items": found.n_items,
@@ -59,9 +69,33 @@ def quality(
             for row in found.to_frame().itertuples()
         },
         "notes": found.notes,
+        "forecast": None if forecast is None else _facts(forecast),
         **fit.method,
     }
-    run.answer(document, lambda console: _show(console, found))
+
+    def show(console: Any) -> None:
+        _show(console, found)
+        if forecast is not None:
+            console.print(f"• {_in_words(forecast)}", markup=False)
+
+    run.answer(document, show)
+
+
+def _facts(forecast: "GainForecast") -> dict[str, Any]:
+    """What further votes would bring, ready for JSON."""
+    names = ("rmse_now", "rmse_then", "gain")
+    estimates = {name: dataclasses.asdict(getattr(forecast, name)) for name in names}
+    return {"more": forecast.more, **estimates, "worthwhile": forecast.worthwhile()}
+
+
+def _in_words(forecast: "GainForecast") -> str:
+    then = forecast.rmse_then
+    share = forecast.gain.value / forecast.rmse_now.value if forecast.rmse_now.value > 0 else 0.0
+    verdict = "" if forecast.worthwhile() else ": hardly worth the votes"
+    return (
+        f"{forecast.more:,} further vote{'s' * (forecast.more > 1)} on random items would bring the RMSE "
+        f"from {forecast.rmse_now.value:.4f} to about {then:.4f}, {share:.0%} less{verdict}."
+    )
 
 
 def _show(console: Any, found: Any) -> None:
