@@ -52,6 +52,8 @@ def test_reduction_by_name():
     X = np.random.default_rng(0).normal(size=(40, 6))
     assert reduced(X, "pca3").shape == (40, 3)
     assert_array_equal(reduced(X, "pixels"), X)
+    with pytest.raises(LackingError, match="pca of 40 items with 6 features has at most 6 dimensions"):
+        reduced(X, "pca7")
     with pytest.raises(InputError, match="pca<d>"):
         reduced(X, "magic3")
     with pytest.raises(InputError, match="pca<d>"):

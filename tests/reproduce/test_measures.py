@@ -9,6 +9,7 @@ from softspread.datasets.dataset import LackingError
 from softspread.datasets.digits import reduced
 from softspread.diffusion.diffusion import Diffusion
 from softspread.errors import InputError
+from softspread.reproduce import measures
 from softspread.reproduce.measures import Bench, measure
 
 
@@ -36,16 +37,18 @@ def test_votes_of_a_subset_stay_there_and_the_test_items_get_none():
     assert_allclose(row["rmse"] ** 2, 0.8 * row["rmse_train"] ** 2 + 0.2 * row["rmse_test"] ** 2)
 
 
-def test_features_can_be_reduced_by_the_plan(tmp_path):
+def test_features_can_be_reduced_by_the_plan(tmp_path, monkeypatch):
     """ "wide+pca3" are the first three of the components; several dimensions share one reduction."""
     rng = np.random.default_rng(0)
     (tmp_path / "mine").mkdir()
     np.save(tmp_path / "mine" / "features_wide.npy", rng.normal(size=(60, 9)))
     np.save(tmp_path / "mine" / "counts.npy", rng.integers(0, 3, size=(60, 2)))
-    bench = Bench(tmp_path)
+    bench, made = Bench(tmp_path), []
+    monkeypatch.setattr(measures, "reduced", lambda X, how: made.append(how) or reduced(X, how))
     three, five = (bench.dataset({"name": "mine", "features": f"wide+pca{d}"}) for d in (3, 5))
     assert (three.features, three.X.shape, five.X.shape) == ("wide+pca3", (60, 3), (60, 5))
     assert_array_equal(three.X, five.X[:, :3])
+    assert made == ["pca9"]
     assert_allclose(np.abs(three.X), np.abs(reduced(np.load(tmp_path / "mine/features_wide.npy"), "pca3")))
     with pytest.raises(LackingError, match="no images"):
         bench.dataset({"name": "mine", "features": "pixels+pca2"})

@@ -104,6 +104,11 @@ def reduced(X: AnyArray, technique: str, seed: int = 0) -> FloatArray:
     from sklearn.decomposition import PCA
     from sklearn.manifold import Isomap
 
+    most = min(X.shape) if kind == "pca" else len(X) - 1
+    if d > most:
+        raise LackingError(
+            f"{kind} of {len(X):,} items with {X.shape[1]} features has at most {most} dimensions."
+        )
     if kind == "isomap" and len(X) > ISOMAP_ITEMS:
         raise LackingError(
             f"Isomap of {len(X):,} items needs {2 * len(X) ** 2 * 8 / 1e9:.0f} GB for the distances of all "

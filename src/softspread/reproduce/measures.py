@@ -86,17 +86,17 @@ class Bench:
         base, plus, technique = str(description.get("features", "")).partition("+")
         if not plus:
             return datasets.load(name, self.data, **description)
+        del description["features"]
         if base == "pixels":
-            del description["features"]
             found = datasets.load(name, self.data, **description)
             X = flat_pixels(found)
         else:
-            found = datasets.load(name, self.data, **(description | {"features": base}))
+            found = datasets.load(name, self.data, **description, features=base)
             if found.X is None:
                 raise LackingError(f"{name} has no features {base}.")
             X = found.X
-        whole = f"{base}+{technique}"
-        return found.with_features(self._reduce(fingerprint([name, description, base]), X, technique), whole)
+        key = fingerprint([name, description, base])
+        return found.with_features(self._reduce(key, X, technique), f"{base}+{technique}")
 
     def _reduce(self, key: str, X: FloatArray, technique: str) -> FloatArray:
         """Features reduced; of techniques whose dimensions are nested the first ones are taken."""
