@@ -164,13 +164,14 @@ class LiveBlend:
         return self.posterior_of(self.moved(rows))
 
     def moved(self, rows: IntArray | slice, turn: AbstractContextManager[object] | None = None) -> Moved:
-        """What has changed about some items; with a ``turn``, votes may come in between two alphas."""
+        """What has changed about some items.
+
+        With a ``turn``, mass is read without it, so that nobody waits for a look at all items: a vote that is
+        just being pushed may be there in part. Only the items' own votes are read under it.
+        """
         asked = None if isinstance(rows, slice) else rows
-        hold, more = turn or nullcontext(), {}
-        for alpha, state in self._states.items():
-            with hold:
-                more[alpha] = state.mass_change(asked)
-        with hold:
+        more = {alpha: state.mass_change(asked) for alpha, state in self._states.items()}
+        with turn or nullcontext():
             return Moved(rows, self._own(rows), np.maximum(self._totals, 0.0), more)
 
     def posterior_of(self, moved: Moved) -> Posterior:

@@ -44,6 +44,7 @@ class Pace:
     gather_seconds: float = 0.015  # in a rush votes are applied together: less work each, fewer interruptions
     largest_step: int = 128  # votes applied at once: soft labels must not wait for a long queue
     prepared_at_once: int = 16  # a vote that waits for the interpreter waits no longer than for these
+    catching_up: int = 20  # rounds of replaying votes onto a new fit before voting waits for the last ones
     choosing_share: float = 0.1  # of a core at most for the posterior that items are chosen by
     kept_latencies: int = 2_000
 
@@ -197,10 +198,12 @@ class LiveState:
             found = self._learner.learn(self.applied)
             found.follow(self._learned)
             seen = found.entries
-            while self.applied - seen > self._pace.largest_step:
+            for _ in range(self._pace.catching_up):
                 stop = self.applied
-                found.add(self._history.table(seen, stop), self._share(stop - seen))
+                found.add(self._history.table(seen, stop), self._share(max(1, stop - seen)))
                 seen = stop
+                if self.applied - seen <= self._pace.unhurried:
+                    break
             with self._lock:
                 found.add(self._history.table(seen, self.applied), self._pace.least_share)
                 self._learned, self._chosen_from = found, None
@@ -243,8 +246,7 @@ class LiveState:
         learned = self._learned
         live, diffused = learned.live, learned.labeler._diffused
         rung = min(live.blend.rungs, key=lambda rung: abs(rung.alpha - DEFAULT_LOTTERY.alpha))
-        with self._lock:
-            mass = live.mass(rung).astype(np.float64)
+        mass = live.mass(rung).astype(np.float64)  # a vote that is just being pushed may be there in part
         found = ChosenFrom(diffused.at(rung.alpha), mass, learned.posterior(self._lock))
         took = time.monotonic() - begin
         self._chosen_from, self._choose_again = found, begin + took / self._pace.choosing_share
