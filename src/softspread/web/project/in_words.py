@@ -22,6 +22,7 @@ _BEGINNINGS = {
     "alpha": NEIGHBOURS,
     "features": CLASSIFIERS,
     "landmarks": CLASSIFIERS,
+    "one": CLASSIFIERS,  # one scale for all features
     "unreduced": CLASSIFIERS,
     "kernel": KERNELS,
     "prior": PRIOR,

@@ -29,9 +29,8 @@ function showQuality({ quality, gain, verdict, trend, counts }) {
     const share = gain.now.value > 0 ? gain.gain.value / gain.now.value : 0;
     why.push(`The next ${number(gain.more)} votes are expected to lower the error by ${percent(share, 1)}.`);
   }
-  if (quality?.votes) why.push(`Judged by ${number(quality.votes)} votes, ${number(quality.repeated)} items with two or more.`);
-  why.push(...(quality?.notes ?? []));
-  $("verdict-why").textContent = why.join(" ");
+  if (quality?.votes) why.push(`Judged by ${number(quality.votes)} votes; ${number(quality.repeated)} items have two or more.`);
+  $("verdict-why").replaceChildren(make("p", {}, why.join(" ")), ...(quality?.notes ?? []).map((note) => make("p", { class: "small" }, note)));
   const facts = [["Error (RMSE)", range(quality?.rmse, (v) => v.toFixed(3))], ["Accuracy", range(quality?.accuracy, (v) => percent(v))], ["Agreement with a new vote", range(quality?.agreement, (v) => percent(v))]];
   $("measures").replaceChildren(...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
   const x = trend.map((point) => point.votes);
@@ -47,8 +46,8 @@ function showLearned({ votes, since, experts, trust, weighted }) {
   const words = [votes ? `Learned from ${number(votes)} votes` : "Nothing learned yet"];
   if (since) words[0] += `; ${number(since)} more have moved the soft labels since`;
   if (trust) {
-    const votesOf = (value) => (value < 9.5 ? value.toPrecision(1) : number(Math.round(value)));
-    words.push(`Together the sources count as about ${votesOf(trust.value)} votes on an item (${votesOf(trust.lower)} to ${votesOf(trust.upper)}), beside its own votes`);
+    const votesOf = (value) => (value < 0.95 ? "less than 1" : number(Math.round(value)));
+    words.push(`Beside an item's own votes, all sources together count as ${votesOf(trust.value)} ${Math.round(trust.value) > 1 ? "votes" : "vote"} (${votesOf(trust.lower)} to ${votesOf(trust.upper)}, item by item)`);
   }
   if (weighted) words.push("Each person's votes count by how well they follow the others");
   $("learned").textContent = `${words.join(". ")}.`;
