@@ -123,7 +123,9 @@ def aggregated(name: str, votes: VoteTable, n: int, n_classes: int) -> FloatArra
 
 def labelled(graph: Graph, votes: VoteTable, n_classes: int) -> FloatArray:
     """The recommended estimator as it comes."""
-    given = Votes.from_pairs(votes.rows, votes.columns, votes.annotators, classes=range(n_classes))
+    given = Votes.from_pairs(
+        votes.rows, votes.columns, votes.annotators, classes=range(n_classes), repeats="keep"
+    )
     return np.asarray(SoftLabeler().fit(graph, given).predict_proba())
 
 

@@ -30,7 +30,7 @@ def named(dataset: Dataset, budget: float, draw: int, spammers: int = 0) -> Vote
     people, n_classes = rng.integers(PEOPLE, size=len(rows)), dataset.truth.shape[1]
     columns = np.where(people < spammers, rng.integers(n_classes, size=len(rows)), columns)
     names = [f"person {number}" for number in people.tolist()]
-    return Votes.from_pairs(rows, columns, annotators=names, classes=range(n_classes))
+    return Votes.from_pairs(rows, columns, annotators=names, classes=range(n_classes), repeats="keep")
 
 
 def _uniform_votes(
