@@ -10,12 +10,14 @@ import urllib.error
 import urllib.request
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import command_line
 from softspread.cli.commands.serve import open_service
 from softspread.cli.options import CommonOptions, ItemOptions
 from softspread.cli.runner import Run
+from softspread.errors import InputError
 from softspread.io.workspace import open_workspace
 
 pytest.importorskip("fastapi", reason="needs the extra web")
@@ -60,10 +62,36 @@ def test_files_become_a_project(tmp_path):
     assert service.settings.title == "photos"
 
 
+def test_predictions_become_the_prior(tmp_path):
+    """Matched by id and class; of another shape they are refused."""
+    make_files(tmp_path)
+    p = np.full((12, 3), 0.1) + 0.7 * np.eye(3)[np.arange(12) % 3]
+    frame = pd.DataFrame(p[:, ::-1], columns=[f"p_{name}" for name in CLASSES[::-1]])
+    frame.insert(0, "item", [f"{row:02d}.png" for row in range(12)])
+    frame[::-1].to_csv(tmp_path / "zero_shot.csv", index=False)
+    np.save(tmp_path / "short.npy", p[:5])
+
+    def opened(prior):
+        return open_service(
+            Run("serve", CommonOptions(quiet=True)),
+            ItemOptions(embeddings=[tmp_path / "X.npz"]),
+            ",".join(CLASSES),
+            None,
+            None,
+            {"data_dir": tmp_path / "data", "auth": False, "n_neighbors": 3},
+            tmp_path / prior,
+        )
+
+    np.testing.assert_allclose(opened("zero_shot.csv")._prior, p)
+    with pytest.raises(InputError, match="prior"):
+        opened("short.npy")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ((), "serve --demo"),
+        (("--demo", "--prior", "p.npy"), "leave out --prior"),
         (("--embeddings", "none.npy", "--classes", "a,b"), "no file at none.npy"),
         (("--embeddings", "X.npz", "--classes", "a"), "2 to 1000 classes"),
         (("--embeddings", "X.npz", "--classes", "a,b", "--items", "nowhere"), "no folder or table"),

@@ -70,6 +70,9 @@ def serve(
     demo: Annotated[bool, option("Handwritten digits; nothing else needed.", "--demo")] = False,
     title: Annotated[str | None, option("Shown on top of the pages.")] = None,
     gold: Annotated[Path | None, option("Items with known answers: a table with item, label.")] = None,
+    prior: Annotated[
+        Path | None, option("A model's predictions: .npy (items x classes) or a soft-label file.")
+    ] = None,
 ) -> None:
     """Let people vote in the browser and watch the soft labels move.
 
@@ -86,12 +89,14 @@ def serve(
     logging.getLogger("softspread.web").setLevel(min(level, logging.INFO))  # such as a new alpha
     settings = server.settings(demo) | asdict(voting) | ({} if title is None else {"title": title})
     settings["alpha"] = auto_or_number("alpha", voting.alpha, float)
+    if demo and prior is not None:
+        raise InputError("--demo brings its own items: leave out --prior, or leave out --demo.")
     if demo:
         from softspread.web.project.demo import open_demo
 
         service = open_demo(**settings)
     else:
-        service = open_service(run, item_options, vote_options.classes, items, gold, settings)
+        service = open_service(run, item_options, vote_options.classes, items, gold, settings, prior)
     _run(run, service, vote_options)
 
 
@@ -102,10 +107,14 @@ def open_service(
     items: Path | None,
     gold: Path | None,
     settings: dict[str, Any],
+    prior: Path | None = None,
 ) -> "Service":
     """A service on the files that were named, not started yet."""
+    import numpy as np
+
     from softspread.cli.fitting import load_items
     from softspread.io.matching import read_classes
+    from softspread.io.soft_labels import read_prior
     from softspread.io.votes import read_vote_files
     from softspread.web.project.items import read_items
     from softspread.web.project.service import Service
@@ -120,10 +129,13 @@ def open_service(
     answers = None if gold is None else read_vote_files(gold)
     known = () if answers is None else zip(map(str, answers.items), map(str, answers.labels), strict=True)
     named = {"title": (items or item_options.embeddings[0]).stem} | settings
+    names = tuple(read_classes(classes) or ())
+    table = None if prior is None else read_prior(prior, found.names, np.array(names, dtype=object))
     return Service(
-        Settings(classes=tuple(read_classes(classes) or ()), gold=tuple(known), **named),
+        Settings(classes=names, gold=tuple(known), **named),
         read_items(items, found.item_ids, found.n_items),
         found.X,
+        prior=table,
     )
 
 

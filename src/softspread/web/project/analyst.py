@@ -79,6 +79,7 @@ class Analyst:
         self.p: AnyArray = np.empty((0, 0))  # (n, n_classes) as the overview saw it, float32
         self.evidence: AnyArray = np.empty(0)
         self.width: AnyArray = np.empty(0)  # (n,) of the leading class's interval
+        self._judged = 0  # entries of the log that the fit behind ``quality`` has seen
         self._ending = threading.Event()
         works = (
             (self.update_overview, False, rule.pause_per_work),
@@ -179,6 +180,9 @@ class Analyst:
         learned = self._state.learned
         rng = np.random.default_rng(learned.n_votes)
         quality, gain = self._quality(learned, rng), self._gain(learned, rng)
+        if learned.entries < self._judged:  # another thread has judged a later fit meanwhile
+            return
+        self._judged = learned.entries
         trend = self.quality["trend"]
         if quality is not None and quality["rmse"] is not None:
             trend = [*trend, {"votes": learned.n_votes, **quality["rmse"]}][-self._rule.timeline_points :]
