@@ -101,7 +101,7 @@ h3{font-size:1rem;margin:20px 0 8px}
 pre{background:var(--panel);border:1px solid var(--rule);border-radius:10px;padding:12px 16px;overflow-x:auto;
 margin:8px 0;font:.88rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 footer{margin-top:36px;color:var(--soft);font-size:.85rem}
-@media(max-width:600px){th,td{padding:8px 10px}tbody th{white-space:normal;min-width:110px}}
+@media(max-width:600px){table{font-size:.88rem}th,td{padding:8px 7px}tbody th{white-space:normal;min-width:110px}}
 @media print{:root{--paper:#fff;--panel:#fff;--ink:#1f2430;--soft:#5b6270;--rule:#d8d8d8;--accent:#3457b2;
 --good:#1b7f4b;--wash:#f1f8f3;--low:#e4e9f5;--high:#16307c;--faint:#ddd}
 html{font-size:9.5px}main{padding:0;max-width:none}section{margin-top:18px}.cards{margin-top:14px;gap:10px}
