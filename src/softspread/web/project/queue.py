@@ -289,6 +289,7 @@ class Queue:
                 closed[[pick.row for pick in self._pool]] = True
             size = self._next_size()
         picked = self._choose(size, counts, closed, self._choosing_rng)
+        self._prepare(np.array([pick.row for pick in picked], dtype=np.int64))  # before anyone votes on them
         with self._lock:
             kept: list[Pick] = []
             if stale:
@@ -301,7 +302,6 @@ class Queue:
                     if self.counts[pick.row] < full and pick.row not in self._leases
                 ]
             self._pool, self._size = kept + picked, size
-        self._prepare(np.array([pick.row for pick in picked], dtype=np.int64))
 
     def _next_size(self) -> int:
         """As many items as will be handed out until the pool is stale, if people go on as they do."""
