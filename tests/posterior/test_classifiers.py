@@ -30,7 +30,8 @@ def items():
 
 
 def experts_of(X, counts, features=None, rule=RULE):
-    return [expert for expert, _, _ in classifier_experts(X, features, own_of(counts), rule)]
+    order = np.arange(len(counts))
+    return [expert for expert, _, _ in classifier_experts(X, features, own_of(counts), order, rule)]
 
 
 def test_all_classifiers_are_there_and_know_the_clusters(items):
@@ -121,7 +122,7 @@ def test_constant_features_and_coinciding_items_do_not_break_a_space():
     """No spread is no information, not a division by 0."""
     X = np.ones((20, 3))
     for kind in (Space, BumpSpace, MainDirections):
-        assert np.isfinite(kind.made_from(X, RULE).of(X)).all()
+        assert np.isfinite(kind.made_from(X, np.arange(len(X)), RULE).of(X)).all()
     counts = np.zeros((20, 2))
     counts[:6, 0] = counts[6:12, 1] = 1
     for expert in experts_of(X, counts, features=X):
@@ -132,7 +133,7 @@ def test_spaces_say_their_size(items):
     """How many features they take, and how many they make."""
     X = items[0]
     for kind in (Space, BumpSpace, MainDirections):
-        space = kind.made_from(X, RULE)
+        space = kind.made_from(X, np.arange(len(X)), RULE)
         assert space.of(X[:4]).shape == (4, space.n_features)
         assert space.n_inputs == X.shape[1]
 
@@ -140,7 +141,7 @@ def test_spaces_say_their_size(items):
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 def test_a_model_predicts_as_scikit_learn_does(items, n_classes):
     """Coefficients as plain arrays say what the fitted object would."""
-    Z = Space.made_from(items[0], RULE).of(items[0])
+    Z = Space.made_from(items[0], np.arange(N), RULE).of(items[0])
     labels = np.arange(N) % 2 if n_classes == 2 else items[2]
     counts = np.eye(n_classes)[labels]
     model = train(Z, counts, 1.0, np.random.default_rng(0), RULE)
@@ -154,7 +155,7 @@ def test_a_model_predicts_as_scikit_learn_does(items, n_classes):
 def test_standardised_features_have_mean_0_and_spread_1(items):
     """Whatever their units."""
     X = items[0] * [1, 10, 100, 1e-3, 1e6] + 7
-    Z = Space.made_from(X, RULE).of(X)
+    Z = Space.made_from(X, np.arange(len(X)), RULE).of(X)
     np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-4)
     np.testing.assert_allclose(Z.std(axis=0), 1, atol=1e-4)
 
@@ -163,7 +164,7 @@ def test_main_directions_keep_the_largest_variance():
     """A rotation into fewer dimensions; directions that hardly vary are left out."""
     rng = np.random.default_rng(0)
     wide = rng.normal(size=(300, 40)) * np.where(np.arange(40) < 5, 10.0, 0.01)
-    space = MainDirections.made_from(wide, ClassifierRule(components=5))
+    space = MainDirections.made_from(wide, np.arange(300), ClassifierRule(components=5))
     Z = space.of(wide)
     assert Z.shape == (300, 5)
     kept = (Z.astype(float) ** 2).sum() * float(space.spread) ** 2
@@ -173,7 +174,7 @@ def test_main_directions_keep_the_largest_variance():
 def test_work_is_limited_and_votes_weigh(items):
     """A cap on training votes still trains; a heavy vote pulls more than a light one."""
     X, counts, truth = items
-    Z, rng = Space.made_from(X, RULE).of(X), np.random.default_rng(0)
+    Z, rng = Space.made_from(X, np.arange(len(X)), RULE).of(X), np.random.default_rng(0)
     capped = train(Z[::2], counts[::2], 1.0, rng, ClassifierRule(training=30))
     assert capped.n_votes == 60
     assert (capped.predict(Z).argmax(axis=1) == truth).mean() > 0.8

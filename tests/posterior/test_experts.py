@@ -9,6 +9,7 @@ from softspread.posterior.experts import (
     blended_size,
     class_shares,
     no_votes,
+    order_by_content,
     own_votes,
     prior_expert,
     shares_expert,
@@ -98,3 +99,23 @@ def test_a_blend_is_the_weighted_sum_and_does_not_read_experts_of_weight_zero():
     ]
     size = np.exp(blended_size(experts, np.array([0.5, 0.0, 0.5]), 2))
     np.testing.assert_allclose(size, [4, 2], rtol=1e-6)
+
+
+def test_the_order_by_content_moves_with_the_items():
+    """Shuffled items have the same order of degrees and votes; rounding of a degree does not change it."""
+    rng = np.random.default_rng(0)
+    degrees, counts = rng.uniform(1, 2, 40).round(1), np.zeros((40, 2))
+    counts[::3, 0] = np.arange(14) + 1.0
+    order = order_by_content(degrees, own_of(counts))
+    shuffle = rng.permutation(40)
+    nudged = degrees[shuffle] * (1 + 1e-14 * rng.normal(size=40))
+    again = shuffle[order_by_content(nudged, own_of(counts[shuffle]))]
+    np.testing.assert_array_equal(degrees[order], degrees[again])
+    np.testing.assert_array_equal(counts[order], counts[again])
+
+
+def test_places_are_the_voted_items_in_an_order():
+    """Each once."""
+    counts = np.zeros((5, 2))
+    counts[[1, 3, 4], 0] = 1
+    assert own_of(counts).places(np.array([4, 0, 3, 2, 1])).tolist() == [2, 1, 0]

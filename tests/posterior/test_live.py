@@ -171,3 +171,26 @@ def test_reading_in_turns_gives_what_reading_at_once_gives(live):
     found = live.posterior_of(live.moved(rows, turns))
     assert turns.taken == 1
     np.testing.assert_array_equal(found.mean(), live.of_rows(rows).mean())
+
+
+def test_votes_taken_back_leave_the_fit_unchanged(live):
+    """Only if nothing stands: a vote of the fit that was taken back is a change."""
+    extra = votes(5, 3)
+    live.add(extra)
+    assert not live.unchanged
+    live.add(extra.with_weights(-extra.weights))
+    assert live.unchanged
+    assert live.posterior() is live.at_fit
+    live.add(votes(60, 1).take([0]).with_weights(-np.ones(1)))
+    assert not live.unchanged
+
+
+def test_a_failed_vote_is_forgotten(live):
+    """Some states have followed it: all are brought back."""
+    live.add(votes(5, 3))
+    live.refine()
+    before = live.posterior().mean()
+    live.add(votes(4, 8))
+    live.forget(4)
+    assert len(live.since) == 5
+    np.testing.assert_allclose(live.posterior().mean(), before, atol=1e-5)

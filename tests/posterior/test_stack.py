@@ -87,3 +87,15 @@ def test_many_votes_find_the_one_expert_that_is_right(rng):
     assert stack_weights([right, wrong], votes)[0] > 0.95
     few = stack_weights([expert_of(truth[:1], 0.05), expert_of(1 - truth[:1], 1.95)], votes[:1])
     assert 0.02 < few[0] < 0.8
+
+
+def test_items_dealt_in_their_order_give_the_same_weights_wherever_they_stand():
+    """Shuffling rows and the order with them changes nothing but rounding."""
+    rng = np.random.default_rng(0)
+    votes = np.eye(3)[rng.integers(0, 3, 120)]
+    helds = [rng.dirichlet(np.ones(3), 120) + 0.3 * number * votes for number in range(3)]
+    order, shuffle = rng.permutation(120), rng.permutation(120)
+    first = stack_weights([expert_of(held) for held in helds], votes, deal=order)
+    moved = [expert_of(held[shuffle]) for held in helds]
+    second = stack_weights(moved, votes[shuffle], deal=np.argsort(shuffle)[order])
+    np.testing.assert_allclose(first, second, atol=1e-6)

@@ -16,23 +16,24 @@ LARGEST_FEATURE = 1e150  # squared distances between larger values overflow
 WHOLE_FLOATS = 2**53  # up to here every whole number is a float
 
 
-def features(X: Any) -> AnyArray:
-    """A finite (n, d) float array; single precision stays single."""
+def features(X: Any, name: str = "X") -> AnyArray:
+    """A finite (n, d) float array; single precision stays single. Errors call it ``name``."""
     try:
         array = np.asarray(
-            check_array(X, dtype=[np.float64, np.float32], ensure_min_samples=1, input_name="X")
+            check_array(X, dtype=[np.float64, np.float32], ensure_min_samples=1, input_name=name)
         )
     except ValueError as error:
-        raise InputError(str(error)) from error
-    return not_too_large(array)
+        problem = str(error)
+        raise InputError(problem if name in problem else f"{name}: {problem}") from error
+    return not_too_large(array, name)
 
 
-def not_too_large(X: AnyArray) -> AnyArray:
+def not_too_large(X: AnyArray, name: str = "X") -> AnyArray:
     """Features whose squared distances are finite."""
     largest = max(abs(float(X.max())), abs(float(X.min())))
     if largest > LARGEST_FEATURE:
         raise InputError(
-            f"X holds values up to {largest:.0e}, whose squared distances overflow; scale the features."
+            f"{name} holds values up to {largest:.0e}, whose squared distances overflow; scale the features."
         )
     return X
 

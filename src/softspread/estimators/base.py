@@ -6,7 +6,7 @@ Here ids and class names become rows and columns, and results get their names ba
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,6 +28,7 @@ from softspread.graph.graph import Graph
 from softspread.intervals.registry import INTERVALS
 from softspread.intervals.task import IntervalMethod, IntervalTask, Posteriors, SpreadFit
 from softspread.intervals.uncertainty import split_uncertainty_of, verdicts
+from softspread.posterior.posterior import Posterior
 from softspread.spreading.evidence import Evidence, SoftLabels
 from softspread.votes.reading import NamedVotes, Names, read_y
 from softspread.votes.standing import LAST, change, last_votes, votes_that_stand, warn_of_repeats
@@ -42,6 +43,7 @@ class Answer:
     evidence: Evidence
     p: FloatArray  # (n, n_classes)
     X: AnyArray | None  # (n, d) of new items; None for the fitted ones
+    posterior: Posterior | None = None  # of new items, where it was found on the way
 
 
 class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -228,7 +230,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows, fresh = np.arange(len(features)) + self.n_items_, np.ones(len(features), dtype=bool)
         ids = None
         if batch.item_ids is not None and self.item_ids_ is not None:
-            known = validation.lookup(self.item_ids_).get_indexer(validation.lookup(batch.item_ids))
+            known = self._names.known_rows(batch.item_ids)
             fresh = known < 0
             rows = np.where(fresh, self.n_items_ + np.cumsum(fresh) - 1, known)
             ids = joined(self.item_ids_, batch.item_ids[fresh])
@@ -603,7 +605,8 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"X must hold the features of new items, got the number {X!r}; did you mean "
                 f"predict_interval(confidence_level={X!r})?"
             )
-        return self._with_interval(X, transductive, confidence_level, method, lipschitz, simultaneous)[1:]
+        about = partial(self._about, X, transductive)
+        return self._with_interval(about, confidence_level, method, lipschitz, simultaneous)[1:]
 
     def soft_labels(
         self,
@@ -641,9 +644,8 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> VoteHistogram().fit([[0.0], [1.0]], [[3, 1], [0, 2]]).soft_labels()
         SoftLabels(2 items, 2 classes: 0, 1; median evidence 3; with intervals)
         """
-        answer, lower, upper = self._with_interval(
-            None, None, confidence_level, method, lipschitz, simultaneous
-        )
+        about = partial(self._about, None)
+        answer, lower, upper = self._with_interval(about, confidence_level, method, lipschitz, simultaneous)
         ids = self._names.items(np.arange(self.n_items_))
         found = SoftLabels(ids, self.classes_, answer.p, answer.evidence.total, lower, upper)
         return replace(found, verdict=self._verdict(found, answer, confidence_level, method))
@@ -683,8 +685,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _with_interval(
         self,
-        X: ArrayLike | None,
-        transductive: bool | None,
+        about: Callable[[], Answer],
         level: float,
         method: str | IntervalMethod | None,
         lipschitz: float | None,
@@ -695,7 +696,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if getattr(find_interval, "needs_refined", False):
             self._refine()
-        answer = self._about(X, transductive)
+        answer = about()
         mass = answer.evidence.mass
         n_together = mass.shape[1] if simultaneous else 1
         spread, posteriors = self._spread_fit(answer), partial(self._posteriors, answer)

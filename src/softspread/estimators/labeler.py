@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -23,7 +24,7 @@ from softspread.estimators.judged import JudgedEstimator
 from softspread.estimators.methods import ANNOTATOR_MODELS
 from softspread.graph.graph import Graph
 from softspread.intervals.labels import evidence_in
-from softspread.intervals.task import Posteriors
+from softspread.intervals.task import IntervalMethod, Posteriors
 from softspread.posterior.blend import Blend, fit_blend
 from softspread.posterior.experts import OwnVotes, own_votes
 from softspread.posterior.explain import explain_blend
@@ -66,20 +67,22 @@ REFIT = RefitRule()
 class SoftLabeler(JudgedEstimator):
     """Soft labels with honest uncertainty for all items, from votes on a few: start here.
 
-    Experts predict each item without its own votes: spreading over the graph at several alphas, classifiers
-    of the votes, a prior if one is given. Held-out votes say how much each expert counts; items with two or
-    more votes say how far all of them together can be trusted; then the item's own votes speak. The result is
-    one posterior per item: its mean is the soft label, its quantiles are the interval.
+    Experts predict each item without its own votes: the class shares, spreading over the graph at several
+    alphas, classifiers of the votes, votes weighted by distance, a prior if one is given. Held-out votes say
+    how much each expert counts; items with two or more votes say how far all of them together can be trusted;
+    then the item's own votes speak. The result is one posterior per item: its mean is the soft label, its
+    quantiles are the interval. Before the first vote the prior answers, or all classes alike without one.
 
     Parameters
     ----------
     alpha : float or "auto", default "auto"
-        How far votes travel. "auto" spreads at eight alphas from 0.05 to 0.999 and weighs them; a number
-        spreads at this one only.
+        How far votes travel. "auto" spreads at seven alphas from 0.05 to 0.99, the largest also with more
+        contrast, and weighs them; a number spreads at this one only.
     n_neighbors : int, default 20
         Neighbours per item, the item itself not counted.
     classifier : {"auto", "none"}, default "auto"
-        Whether logistic regressions on the votes join the experts; held-out votes decide what they count.
+        Whether logistic regressions on the votes, and votes weighted by distance, join the experts; held-out
+        votes decide what they count. Neither works on an affinity, which has no features.
     prior : (n, n_classes) or (n_classes,) array-like, optional
         Probabilities from elsewhere, such as a model's predictions, as a further expert. A DataFrame is
         matched by the names of classes and items.
@@ -213,7 +216,7 @@ class SoftLabeler(JudgedEstimator):
         ['no', 'no', 'yes', 'yes']
         """
         with self._unchanged_on_failure():
-            self._features = None if features is None else validation.features(features)
+            self._features = None if features is None else validation.features(features, "features")
             super().fit(X, y, item_ids=item_ids, classes=classes)
         return self
 
@@ -266,6 +269,7 @@ class SoftLabeler(JudgedEstimator):
         )
         self._n_fitted = len(self._votes)
         self._live = LiveBlend(self._blend, self._diffused)
+        self._n_live = 0  # votes that it has taken in
         self._forget_derived()
 
     def _own_votes(self) -> OwnVotes:
@@ -289,19 +293,18 @@ class SoftLabeler(JudgedEstimator):
             log.info("learning again: %d votes since the last fit to %d", n_since, self._n_fitted)
             self.refit()
             return
+        self._n_live = len(self._live.since)
         self._live.add(new)
+        self._n_live = len(self._live.since)
         self._forget_derived()
 
     def _spread_less(self) -> None:
-        self._learn_after_failure()
+        self._use_weighting(self._weighting)
+        self._live.forget(len(self._live.since) - self._n_live)
+        self._forget_derived()
 
     def _spread_fewer_classes(self) -> None:
         self.refit()
-
-    def _learn_after_failure(self) -> None:
-        if self._weighting is not None:
-            self._use_weighting(self._weighting)
-        self._learn()
 
     def refit(self) -> Self:
         """Learn experts, weights, sharpness and trust again from all votes so far.
@@ -328,8 +331,9 @@ class SoftLabeler(JudgedEstimator):
         True
         """
         check_is_fitted(self)
-        self._diffused = self._rate_annotators()
-        self._learn()
+        with self._unchanged_on_failure():
+            self._diffused = self._rate_annotators()
+            self._learn()
         return self
 
     def refine(self) -> Self:
@@ -370,12 +374,39 @@ class SoftLabeler(JudgedEstimator):
 
     def _posteriors(self, answer: Answer) -> Posteriors:
         """Of the items asked about, and that of the fit: the tail of intervals waits for the next fit."""
-        asked = self._posterior if answer.X is None else self._posterior_of_new(answer.X)
+        asked = self._posterior if answer.posterior is None else answer.posterior
         return Posteriors(asked, self._live.at_fit)
 
-    def _posterior_of_new(self, X: AnyArray) -> Posterior:
+    def _about(
+        self, X: ArrayLike | None, transductive: bool | None = None, features: ArrayLike | None = None
+    ) -> Answer:
+        new = self._checked(X, transductive)
+        if new is None:
+            if features is not None:
+                raise InputError("features belong to new items: pass their X too, or leave features out.")
+            evidence = self._evidence()
+            return Answer(evidence, evidence.soft_labels(np.zeros_like(evidence.mass), 0.0), None)
         masses = [self._live.mass(rung) for rung in self._blend.rungs]
-        return self._blend.posterior_of_new(self._ties(X), X, masses, self._diffused.workers)
+        posterior = self._blend.posterior_of_new(
+            self._ties(new), new, masses, self._diffused.workers, self._features_of_new(features, len(new))
+        )
+        evidence = evidence_in(posterior, len(self.classes_))
+        return Answer(evidence, evidence.soft_labels(np.zeros_like(evidence.mass), 0.0), new, posterior)
+
+    def _features_of_new(self, features: ArrayLike | None, n_new: int) -> AnyArray | None:
+        """Unreduced features of new items, like those of the fit."""
+        if features is None:
+            return None
+        if self._features is None:
+            raise InputError("fit was given no features, so new items can have none; leave features out.")
+        given = validation.features(features, "features")
+        expected = n_new, self._features.shape[1]
+        if given.shape != expected:
+            raise InputError(
+                f"features of new items must have shape {expected}, new items by features of the fit, got "
+                f"{given.shape}."
+            )
+        return given
 
     def _evidence(self) -> Evidence:
         if "evidence" not in self._kept:
@@ -383,9 +414,160 @@ class SoftLabeler(JudgedEstimator):
         evidence: Evidence = self._kept["evidence"]
         return evidence
 
-    def _evidence_of_new(self, X: AnyArray) -> tuple[Evidence, FloatArray]:
-        evidence = evidence_in(self._posterior_of_new(X), len(self.classes_))
-        return evidence, np.zeros_like(evidence.mass)
+    def predict_proba(
+        self,
+        X: ArrayLike | None = None,
+        *,
+        features: ArrayLike | None = None,
+        transductive: bool | None = None,
+    ) -> FloatArray:
+        """Soft labels of the fitted items, or of new ones.
+
+        Items in X are *new* ones, also if they are equal to fitted items: neighbours and classifiers answer
+        for them. For the fitted items leave X out.
+
+        Parameters
+        ----------
+        X : (m, d) array-like, optional
+            Features of *new* items; by default the fitted items.
+        features : (m, f) array-like, optional
+            Unreduced features of the new items, where :meth:`fit` was given such; without them their
+            neighbours' mean stands in for the classifiers on unreduced features.
+        transductive : bool, optional
+            True: X are the fitted items, which is checked, and the answer is theirs, also through a pipeline.
+            By default X are new items, with a warning if they are exactly the fitted ones; False leaves the
+            warning out.
+
+        Returns
+        -------
+        (n, n_classes) array
+            One row per item, which sums to 1.
+
+        See Also
+        --------
+        soft_labels : The same with intervals and evidence.
+        label_distributions_ : The same for the fitted items.
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [9.0], [10.0]]
+        >>> lab = SoftLabeler(n_neighbors=1).fit(X, [0, -1, -1, 1])
+        >>> bool(lab.predict_proba([[0.5]])[0, 0] > 0.5)
+        True
+        """
+        return self._about(X, transductive, features).p
+
+    def predict_interval(
+        self,
+        X: ArrayLike | None = None,
+        confidence_level: float = 0.9,
+        method: str | IntervalMethod | None = None,
+        lipschitz: float | None = None,
+        simultaneous: bool = False,
+        *,
+        features: ArrayLike | None = None,
+        transductive: bool | None = None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """An interval for each soft label.
+
+        Parameters
+        ----------
+        X : (m, d) array-like, optional
+            Features of *new* items; by default the fitted items.
+        confidence_level : float, default 0.9
+            Strictly between 0 and 1.
+        method : str or function, optional
+            By default "posterior": quantiles of what is known about each soft label, with everything open
+            about how far neighbours can be trusted averaged over; wide while few items have two votes.
+            "wilson" and "wilson_floor" read evidence as votes. Or the name of a plug-in, or a function of an
+            :class:`~softspread.intervals.task.IntervalTask`.
+        lipschitz : float, optional
+            Not used by these methods; for a plug-in.
+        simultaneous : bool, default False
+            Hold for all classes of an item together, by a union bound.
+        features : (m, f) array-like, optional
+            Unreduced features of the new items, see :meth:`predict_proba`.
+        transductive : bool, optional
+            True if X are the fitted items, see :meth:`predict_proba`.
+
+        Returns
+        -------
+        lower, upper : (n, n_classes) array
+            Ends of the intervals, in [0, 1].
+
+        See Also
+        --------
+        soft_labels : Soft labels with their intervals, in one object.
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [9.0], [10.0]]
+        >>> lower, upper = SoftLabeler(n_neighbors=1).fit(X, [0, -1, -1, 1]).predict_interval()
+        >>> bool((lower <= upper).all())
+        True
+        """
+        if features is None:
+            return super().predict_interval(
+                X, confidence_level, method, lipschitz, simultaneous, transductive=transductive
+            )
+        about = partial(self._about, X, transductive, features)
+        return self._with_interval(about, confidence_level, method, lipschitz, simultaneous)[1:]
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | Votes,
+        classes: ArrayLike | None = None,
+        *,
+        item_ids: ArrayLike | None = None,
+        features: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from a further batch of items and the votes on them.
+
+        Batch by batch gives the same as one :meth:`fit` of all batches, and each call costs a fit. For
+        further votes on known items :meth:`update` takes milliseconds.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+            Features of the batch. Without ids every row is a new item.
+        y : (n,) or (n, n_classes) array-like, or Votes
+            Votes on the items of the batch, in any form that :meth:`fit` takes.
+        classes : (n_classes,) array-like, optional
+            Class names, for the first call.
+        item_ids : (n,) array-like, optional
+            Names of the batch's items, if the first batch had names. A known name is the known item.
+        features : (n, f) array-like, optional
+            Unreduced features of the batch's items; every batch has them or none has.
+
+        Returns
+        -------
+        self
+            The estimator, fitted to all batches so far.
+
+        See Also
+        --------
+        fit : All items at once.
+        update : Further votes on the same items.
+
+        Examples
+        --------
+        >>> lab = SoftLabeler(n_neighbors=1).partial_fit([[0.0], [1.0]], [0, -1], classes=[0, 1])
+        >>> lab.partial_fit([[9.0], [10.0]], [-1, 1]).predict().tolist()
+        [0, 0, 1, 1]
+        """
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, y, features=features, item_ids=item_ids, classes=classes)
+        if (features is None) != (self._features is None):
+            raise InputError("either every batch has features or none has; the first one decides.")
+        with self._unchanged_on_failure():
+            if self._features is not None:
+                more = np.asarray(self._features_of_new(features, len(np.asarray(X))))
+                known = np.full(len(more), -1) if item_ids is None else self._names.known_rows(item_ids)
+                if len(known) == len(more):  # otherwise the batch is refused below
+                    self._features = np.concatenate([self._features, more[known < 0]])
+            super().partial_fit(X, y, classes, item_ids=item_ids)
+        return self
 
     def soft_labels_of(self, items: ArrayLike) -> FloatArray:
         """Soft labels of a few fitted items: the quick answer after an update, however many items there are.

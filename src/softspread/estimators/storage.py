@@ -271,6 +271,7 @@ def _take_blend(est: SoftLabeler, header: dict[str, Any], arrays: dict[str, AnyA
     est._blend = unpack_blend(header["blend"], _part(arrays, "blend."))
     est._live = LiveBlend(est._blend, est._diffused)
     est._live.restore(_part(arrays, "live."))
+    est._n_live = len(est._live.since)
     est._forget_derived()
 
 

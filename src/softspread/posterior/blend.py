@@ -38,6 +38,7 @@ from softspread.posterior.experts import (
     blended_size,
     class_shares,
     no_votes,
+    order_by_content,
     other_shares,
     prior_expert,
     shares_expert,
@@ -163,7 +164,12 @@ class Blend:
             yield np.maximum(mass, np.float32(0.0))
 
     def posterior_of_new(
-        self, ties: csr_array, X: AnyArray, masses: Sequence[Float32Array], workers: Workers
+        self,
+        ties: csr_array,
+        X: AnyArray,
+        masses: Sequence[Float32Array],
+        workers: Workers,
+        features: AnyArray | None = None,
     ) -> Posterior:
         """The posterior of new items, tied to the fitted ones.
 
@@ -172,6 +178,7 @@ class Blend:
         ties : (r, n) rows of the operator, see :func:`~softspread.graph.extension.tie_newcomers`
         X : (r, d) the new items
         masses : what the fitted items hold at each rung
+        features : (r, f) their unreduced features; None = not known
         """
         n_new = len(X)
         shares = shares_expert(self.own, self.rule.shares_belief)
@@ -182,7 +189,7 @@ class Blend:
         )
         ratings = descend(self.rungs, others, start, self.rule.ladder)
         ladder = ((rating.q, rating.log_size) for rating in ratings)
-        predictions = chain([(start, shares.log_size)], ladder, self._fixed_of_new(ties, X))
+        predictions = chain([(start, shares.log_size)], ladder, self._fixed_of_new(ties, X, features))
         q, log_size = self._blend(predictions, n_new)
         nobody = no_votes(n_new, self.q.shape[1])
         return posterior_of(q, log_size, nobody, self.calibration, self.trust, workers)
@@ -190,19 +197,21 @@ class Blend:
     def _fixed(self, rows: IntArray | slice) -> Iterator[tuple[Float32Array, Float32Array]]:
         return (expert.on_rows(rows) for expert in self.fixed)
 
-    def _fixed_of_new(self, ties: csr_array, X: AnyArray) -> Iterator[tuple[Float32Array, Float32Array]]:
-        """Classifiers on X answer by themselves; for the others the neighbours' mean stands in."""
+    def _fixed_of_new(
+        self, ties: csr_array, X: AnyArray, features: AnyArray | None
+    ) -> Iterator[tuple[Float32Array, Float32Array]]:
+        """Classifiers answer by themselves where they can; for the others the neighbours' mean stands in."""
         total = np.asarray(ties.sum(axis=1)).ravel()
         near = csr_array(ties.multiply(1 / np.where(total > 0, total, 1.0)[:, None]))
         for number, expert in enumerate(self.fixed):
-            on_X = number < len(self.models) and self.models[number][0].name != MainDirections.name
+            space, model = self.models[number] if number < len(self.models) else (None, None)
+            seen = features if space is not None and space.name == MainDirections.name else X
             if not len(expert.final):
                 yield expert.final, expert.log_size
-            elif on_X:
-                space, model = self.models[number]
-                yield model.predict(space.of(X)).astype(np.float32), expert.log_size
-            else:
+            elif space is None or model is None or seen is None:
                 yield _near(expert.final, near), _near(expert.log_size, near)
+            else:
+                yield model.predict(space.of(seen)).astype(np.float32), expert.log_size
 
     def _blend(
         self, predictions: Iterable[tuple[Float32Array, Float32Array]], n_items: int
@@ -279,14 +288,17 @@ def fit_blend(
     rungs = climb(diffusion, own, rule.ladder.alphas if alphas is None else alphas, rule.ladder)
     experts = [shares, *ladder_experts(rungs, shares.final, own, rule.ladder)]
     moving, models = len(experts), []  # shares and ladder answer from the rungs
-    for expert, space, model in classifier_experts(X, features, own, rule.classifiers):
+    order = order_by_content(diffusion.graph.degrees, own)
+    for expert, space, model in classifier_experts(X, features, own, order, rule.classifiers):
         experts.append(expert)
         models.append((space, model))
     experts += kernel_experts(X, diffusion.graph.sigma2, shares.final, own, rule.kernels)
     if prior is not None:
         experts.append(prior_expert(prior, own, rule.prior_belief, rule.prior_size))
-    alone = prior is not None and not len(own.voted)  # nothing but the prior says anything yet
-    weights = np.eye(len(experts))[-1] if alone else stack_weights(experts, own.mean_vote, rule.stack)
+    weights = stack_weights(experts, own.mean_vote, rule.stack, own.places(order))
+    alone = prior is not None and not len(own.voted)
+    if alone:  # nothing but the prior says anything yet
+        weights = np.eye(len(experts))[-1]
     q = blended([expert.final for expert in experts], weights)
     q_held = blended([expert.held for expert in experts], weights)
     log_size = blended_size(experts, weights, own.n_items)

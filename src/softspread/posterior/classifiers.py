@@ -9,7 +9,7 @@ by a model that has not seen its votes.
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -57,9 +57,9 @@ class Space:
     name: ClassVar[str] = "features"
 
     @classmethod
-    def made_from(cls, X: AnyArray, rule: ClassifierRule) -> "Space":
-        """The space of these items."""
-        return cls(*_centre_and_spread(X))
+    def made_from(cls, X: AnyArray, order: IntArray, rule: ClassifierRule) -> "Space":
+        """The space of these items; samples of them follow ``order``."""
+        return cls(*_centre_and_spread(X, order))
 
     @property
     def n_features(self) -> int:
@@ -87,15 +87,15 @@ class BumpSpace(Space):
     name: ClassVar[str] = "landmarks"
 
     @classmethod
-    def made_from(cls, X: AnyArray, rule: ClassifierRule) -> "BumpSpace":
+    def made_from(cls, X: AnyArray, order: IntArray, rule: ClassifierRule) -> "BumpSpace":
         """The space of these items, some of which are its landmarks."""
         rng = np.random.default_rng(0)
-        chosen = rng.choice(len(X), max(1, min(rule.landmarks, len(X) // 2)), replace=False)
+        chosen = order[rng.choice(len(X), max(1, min(rule.landmarks, len(X) // 2)), replace=False)]
         landmarks = np.asarray(X[chosen], dtype=np.float64)
-        distances = squared_distances(np.asarray(X[_some(len(X), 2_000)], dtype=np.float64), landmarks)
+        distances = squared_distances(np.asarray(X[_some(order, 2_000)], dtype=np.float64), landmarks)
         at = min(rule.near - 1, len(chosen) - 1)
         width = float(np.median(np.partition(distances, at, axis=1)[:, at])) + 1e-12
-        return cls(*_centre_and_spread(X), landmarks, width, rule.bump)
+        return cls(*_centre_and_spread(X, order), landmarks, width, rule.bump)
 
     @property
     def n_features(self) -> int:
@@ -121,9 +121,9 @@ class MainDirections(Space):
     name: ClassVar[str] = "unreduced"
 
     @classmethod
-    def made_from(cls, X: AnyArray, rule: ClassifierRule) -> "MainDirections":
+    def made_from(cls, X: AnyArray, order: IntArray, rule: ClassifierRule) -> "MainDirections":
         """The space of these items."""
-        some = np.asarray(X[_some(len(X), 20_000)], dtype=np.float64)
+        some = np.asarray(X[_some(order, 20_000)], dtype=np.float64)
         centre = some.mean(axis=0)
         centred = some - centre
         if min(centred.shape) > rule.components:
@@ -152,8 +152,8 @@ class OneScale(MainDirections):
     name: ClassVar[str] = "one scale"
 
 
-def _centre_and_spread(X: AnyArray) -> tuple[FloatArray, FloatArray]:
-    some = np.asarray(X[_some(len(X), 100_000)], dtype=np.float64)
+def _centre_and_spread(X: AnyArray, order: IntArray) -> tuple[FloatArray, FloatArray]:
+    some = np.asarray(X[_some(order, 100_000)], dtype=np.float64)
     spread = some.std(axis=0)
     return some.mean(axis=0), np.where(spread > 0, spread, 1.0)
 
@@ -164,9 +164,9 @@ def squared_distances(X: FloatArray, others: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(squared, 0.0))
 
 
-def _some(n: int, most: int) -> IntArray:
-    """Places spread evenly over n rows."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
+def _some(order: IntArray, most: int) -> IntArray:
+    """Items spread evenly over their order."""
+    return order[np.unique(np.linspace(0, len(order) - 1, min(len(order), most)).astype(np.int64))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,6 +211,9 @@ def train(
     # Products of a few hundred rows: threads of the linear algebra library would only wait for each other.
     with warnings.catch_warnings(), single_threaded():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings(
+            "ignore", "The number of unique classes is greater"
+        )  # with many classes it is
         classifier = LogisticRegression(C=C, max_iter=rule.steps, tol=rule.tol)
         classifier.fit(Z[at], columns, sample_weight=counts[at, columns])
     coefficients, intercepts = classifier.coef_, classifier.intercept_
@@ -220,36 +223,60 @@ def train(
     return Model(classifier.classes_, coefficients, intercepts, shares, n_votes)
 
 
-def crossed_expert(
-    space: Space, X: AnyArray, Z: Float32Array, own: OwnVotes, C: float, belief: float, rule: ClassifierRule
-) -> tuple[Expert, Model]:
-    """The expert, and the model of all votes for items that come later.
+def crossed_experts(
+    space: Space,
+    X: AnyArray,
+    own: OwnVotes,
+    order: IntArray,
+    strengths: Sequence[tuple[float, float]],
+    rule: ClassifierRule,
+) -> Iterator[tuple[Expert, Model]]:
+    """One expert per C, and its model of all votes, for items that come later; X are all items."""
+    deal = own.places(order)
+    Z, counts = space.of(X[own.voted[deal]]), own.counts[deal]
+    helds, models = zip(*(_crossed(Z, counts, C, rule) for C, _ in strengths), strict=True)
+    finals = np.empty((len(models), own.n_items, own.n_classes), dtype=np.float32)
+    for first in range(0, own.n_items, rule.chunk):
+        chunk = slice(first, first + rule.chunk)
+        seen = space.of(X[chunk])
+        for final, model in zip(finals, models, strict=True):
+            final[chunk] = model.predict(seen)
+    trust = np.float32(max(0.0, 1 - rule.settled * (Z.shape[1] + 1) / max(own.total, 1.0)))
+    log_size = np.log([max(own.total / (Z.shape[1] + 1), rule.least_size)]).astype(np.float32)
+    for (C, belief), dealt_held, final, model in zip(strengths, helds, finals, models, strict=True):
+        held = np.empty_like(dealt_held)
+        held[deal] = dealt_held
+        final[own.voted] = trust * final[own.voted] + (1 - trust) * held
+        yield Expert(f"{space.name} C {C:g}", held, final, log_size, belief, "classifiers"), model
 
-    X are all items as they came, Z the voted ones in the space.
-    """
+
+def _crossed(
+    Z: Float32Array, counts: FloatArray, C: float, rule: ClassifierRule
+) -> tuple[Float32Array, Model]:
+    """(v, n_classes) predictions by models that have not seen an item's votes; the model of all votes."""
     rng = np.random.default_rng(0)
     part = np.empty(len(Z), dtype=np.int64)
     part[rng.permutation(len(Z))] = np.arange(len(Z)) % rule.folds
-    full = train(Z, own.counts, C, rng, rule)
-    final = np.empty((own.n_items, own.n_classes), dtype=np.float32)
-    for first in range(0, own.n_items, rule.chunk):
-        chunk = slice(first, first + rule.chunk)
-        final[chunk] = full.predict(space.of(X[chunk]))
-    held = np.full((len(Z), own.n_classes), 1 / own.n_classes, dtype=np.float32)
+    full = train(Z, counts, C, rng, rule)
+    held = np.full(counts.shape, 1 / counts.shape[1], dtype=np.float32)
     for fold in range(rule.folds):
         mine = part == fold
         if mine.any() and not mine.all():
-            held[mine] = train(Z[~mine], own.counts[~mine], C, rng, rule).predict(Z[mine])
-    trust = np.float32(max(0.0, 1 - rule.settled * (Z.shape[1] + 1) / max(own.total, 1.0)))
-    final[own.voted] = trust * final[own.voted] + (1 - trust) * held
-    log_size = np.log([max(own.total / (Z.shape[1] + 1), rule.least_size)]).astype(np.float32)
-    return Expert(f"{space.name} C {C:g}", held, final, log_size, belief, "classifiers"), full
+            held[mine] = train(Z[~mine], counts[~mine], C, rng, rule).predict(Z[mine])
+    return held, full
 
 
 def classifier_experts(
-    X: AnyArray | None, features: AnyArray | None, own: OwnVotes, rule: ClassifierRule = RULE
+    X: AnyArray | None,
+    features: AnyArray | None,
+    own: OwnVotes,
+    order: IntArray,
+    rule: ClassifierRule = RULE,
 ) -> Iterator[tuple[Expert, Space, Model]]:
-    """All classifiers, each with its space; none without features or before two classes were seen."""
+    """All classifiers, each with its space; none without features or before two classes were seen.
+
+    ``order`` (n,) deals items into folds and picks landmarks.
+    """
     if np.count_nonzero(own.counts.sum(axis=0)) < 2:
         return
     spaces: list[tuple[type[Space], AnyArray, tuple[tuple[float, float], ...]]] = []
@@ -260,8 +287,6 @@ def classifier_experts(
     elif X is not None and X.shape[1]:
         spaces.append((OneScale, X, rule.on_unreduced))
     for kind, items, strengths in spaces:
-        space = kind.made_from(items, rule)
-        Z = space.of(items[own.voted])
-        for C, belief in strengths:
-            expert, model = crossed_expert(space, items, Z, own, C, belief, rule)
+        space = kind.made_from(items, order, rule)
+        for expert, model in crossed_experts(space, items, own, order, strengths, rule):
             yield expert, space, model

@@ -56,6 +56,13 @@ class OwnVotes:
         """(v, n_classes) what each item's votes say on average."""
         return np.asarray(self.cast / np.maximum(self.cast.sum(axis=1, keepdims=True), np.finfo(float).tiny))
 
+    def places(self, order: IntArray) -> IntArray:
+        """(v,) the places of the voted items here, in an order of all items."""
+        place = np.full(self.n_items, -1)
+        place[self.voted] = np.arange(len(self.voted))
+        dealt = place[order]
+        return np.asarray(dealt[dealt >= 0])
+
     def on_rows(self, rows: IntArray | slice) -> "tuple[OwnVotes, IntArray]":
         """The votes that some items hold, numbered as in ``rows``, and their places here."""
         if isinstance(rows, slice):
@@ -83,6 +90,18 @@ def own_votes(counted: VoteTable, cast: VoteTable, n_items: int, n_classes: int)
     ballots = Ballots.of(cast, columns)
     counts = np.maximum(counted.counts(n_items, columns)[ballots.voted], 0.0)
     return OwnVotes(ballots.voted, counts, ballots.counts, ballots.votes_per_item, n_items)
+
+
+def order_by_content(degrees: FloatArray, own: OwnVotes) -> IntArray:
+    """(n,) items in an order that depends on what they are, not on where they stand.
+
+    Folds, samples and landmarks follow it, so that shuffling the items shuffles the answer and changes
+    nothing else. By degree in the graph, rounded since sums depend on their order, then by votes; items alike
+    in both keep the order in which they come.
+    """
+    votes = np.zeros(own.n_items)
+    votes[own.voted] = (own.counts**2).sum(axis=1)
+    return np.lexsort((votes, np.round(np.log(np.maximum(degrees, np.finfo(np.float64).tiny)), 9)))
 
 
 def no_votes(n_items: int, n_classes: int) -> OwnVotes:

@@ -97,7 +97,7 @@ def climb(
             scales, hint = _scales(here, own.voted, hint, rule)
             spread = here.spread(own.voted, own.counts, scales=scales.scales, start=spread)
             mass = np.maximum(spread.mass(), 0.0).astype(np.float32)
-            concentration = _concentration(here, own.voted, rule)
+            concentration = _concentration(here, own.voted[np.argsort(hint, kind="stable")], rule)
             rungs.append(Rung(alpha, mass, scales.scales, scales.reach, concentration, scales.noise))
             advance(1)
     return rungs[::-1]

@@ -75,6 +75,25 @@ class LiveBlend:
         for state in self._states.values():
             state.add(new, share)
 
+    def forget(self, n_votes: int) -> None:
+        """Drop the last votes, after a failed :meth:`add`; some states have followed them, and are solved."""
+        self.since.forget(n_votes)
+        self._totals = self.blend.own.counts.sum(axis=0)
+        np.add.at(self._totals, self.since.columns, self.since.weights)
+        self.recover()
+        self.refine()
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether nothing stands of the votes since the fit: none came, or all were taken back."""
+        if not (self.since.weights < 0).any():
+            return not len(self.since)
+        rows, place = np.unique(self.since.rows, return_inverse=True)
+        net, turned = np.zeros((2, len(rows), self.blend.own.n_classes))
+        np.add.at(net, (place, self.since.columns), self.since.weights)
+        np.add.at(turned, (place, self.since.columns), np.abs(self.since.weights))
+        return bool((np.abs(net) <= ROUNDING * turned).all())
+
     def recover(self) -> None:
         """After a failed :meth:`add`: bounds hold again, from the votes that were taken in."""
         for state in self._states.values():
@@ -155,11 +174,11 @@ class LiveBlend:
 
     def posterior(self) -> Posterior:
         """The posterior of all items."""
-        return self.of_rows(slice(None)) if len(self.since) else self.at_fit
+        return self.at_fit if self.unchanged else self.of_rows(slice(None))
 
     def of_rows(self, rows: IntArray | slice) -> Posterior:
         """The posterior of some items, numbered as in ``rows``: ascending, each once."""
-        if not len(self.since):
+        if self.unchanged:
             return self.blend.posterior(self.workers, rows)
         return self.posterior_of(self.moved(rows))
 
@@ -200,7 +219,7 @@ class LiveBlend:
     def mass(self, rung: Rung) -> Float32Array:
         """(n, n_classes) what all votes bring to every item at one rung."""
         state = self._states.get(rung.alpha)
-        if state is None or not len(self.since):
+        if state is None or self.unchanged:
             return rung.mass
         return rung.mass + state.mass_change().astype(np.float32)
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
-from softspread._common.types import FloatArray
+from softspread._common.types import FloatArray, IntArray
 from softspread.posterior.experts import Expert
 
 
@@ -32,13 +32,21 @@ class StackRule:
 RULE = StackRule()
 
 
-def stack_weights(experts: Sequence[Expert], mean_vote: FloatArray, rule: StackRule = RULE) -> FloatArray:
-    """(experts,) weights, at least 0, sum 1; the belief itself where there are no votes."""
+def stack_weights(
+    experts: Sequence[Expert],
+    mean_vote: FloatArray,
+    rule: StackRule = RULE,
+    deal: IntArray | None = None,
+) -> FloatArray:
+    """(experts,) weights, at least 0, sum 1; the belief itself where there are no votes.
+
+    ``deal`` (v,) is the order in which voted items are dealt into parts; None = as they come.
+    """
     belief = np.array([expert.belief for expert in experts])
     belief = belief / belief.sum()
     if not len(mean_vote):
         return np.asarray(belief)
-    G, h = _products(experts, mean_vote, rule)
+    G, h = _products(experts, mean_vote, np.arange(len(mean_vote)) if deal is None else deal, rule)
     pull = rule.belief_items * np.trace(G.sum(axis=0)) / len(belief) / len(mean_vote)
     ridge, drawn = pull * np.eye(len(belief)), pull * belief
     found = [
@@ -49,14 +57,14 @@ def stack_weights(experts: Sequence[Expert], mean_vote: FloatArray, rule: StackR
 
 
 def _products(
-    experts: Sequence[Expert], mean_vote: FloatArray, rule: StackRule
+    experts: Sequence[Expert], mean_vote: FloatArray, deal: IntArray, rule: StackRule
 ) -> tuple[FloatArray, FloatArray]:
     """Sums of products (parts, experts, experts) and (parts, experts), voted items dealt into parts."""
     n_parts = min(rule.parts, len(mean_vote))
     G, h = np.zeros((n_parts, len(experts), len(experts))), np.zeros((n_parts, len(experts)))
     for part in range(n_parts):
         for first in range(part, len(mean_vote), n_parts * rule.block):
-            some = slice(first, first + n_parts * rule.block, n_parts)
+            some = deal[first : first + n_parts * rule.block : n_parts]
             rows = np.stack([expert.held[some].ravel() for expert in experts]).astype(np.float64)
             G[part] += rows @ rows.T
             h[part] += rows @ mean_vote[some].ravel()

@@ -43,6 +43,13 @@ class Names:
         """The row of each named item."""
         return validation.rows_of_items(validation.names(items, "item"), self._ids, self.n_items)
 
+    def known_rows(self, ids: Any) -> IntArray:
+        """The row of each id, -1 for ids that are new; all are where items have no ids."""
+        names = validation.names(ids, "item")
+        if self._ids is None:
+            return np.full(len(names), -1)
+        return np.asarray(self._ids.get_indexer(validation.lookup(names)), dtype=np.int64)
+
     def items(self, rows: IntArray) -> AnyArray:
         """The ids of some rows; the rows themselves where items have no ids."""
         return rows if self.item_ids is None else np.asarray(self.item_ids[rows])
