@@ -101,3 +101,12 @@ def test_sharpening_keeps_the_order_and_tau_one_changes_nothing(rng):
     np.testing.assert_array_equal(sharpened(q, 1.0), q)
     exact = q.astype(float) ** 2
     np.testing.assert_allclose(sharpened(q, 2.0), exact / exact.sum(axis=1, keepdims=True), atol=1e-6)
+
+
+def test_a_single_vote_leaves_the_class_shares_in(rng):
+    """One held-out vote says nothing about how sharp experts should be: the answer stays far from theirs."""
+    q = np.array([[0.98, 0.01, 0.01]], dtype=np.float32)
+    one = fit_calibration(q, np.array([[1.0, 0.0, 0.0]]))
+    assert one.average(q)[0, 0] < 0.85
+    many = fit_calibration(np.repeat(q, 300, axis=0), np.repeat([[1.0, 0.0, 0.0]], 300, axis=0))
+    assert many.average(q)[0, 0] > 0.97

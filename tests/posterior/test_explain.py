@@ -26,7 +26,7 @@ def crowd(n_votes=70, seed=1, names=False):
     rows = rng.integers(N, size=n_votes)
     labels = np.where(rng.random(n_votes) < 0.2, rng.integers(C, size=n_votes), TRUTH[rows])
     who = [f"a{number}" for number in rng.integers(5, size=n_votes)] if names else None
-    return Votes.from_pairs(rows, labels, who)
+    return Votes.from_pairs(rows, labels, who, repeats="keep")
 
 
 def sums(table, lab):
@@ -142,7 +142,7 @@ def test_what_is_too_far_to_be_listed_is_summed_up():
 
 def test_annotators_have_the_votes_they_cast():
     """One row per item, label and annotator; two who agree share what their votes bring."""
-    votes = crowd(names=True) + Votes.from_pairs([7, 7, 7], [1, 1, 1], ["ann", "bob", "ann"])
+    votes = crowd(names=True) + Votes.from_pairs([7, 7, 7], [1, 1, 1], ["ann", "bob", "ann"], repeats="keep")
     lab = SoftLabeler(n_neighbors=6).fit(X, votes)
     table = lab.explain(8, top=None)
     mine = table[(table["item"] == 7) & table["annotator"].isin(["ann", "bob"])]

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose
 
 from paper_data import write_data, write_models
 from softspread import datasets
@@ -188,7 +188,7 @@ def test_a_killed_fine_tuning_ends_like_one_that_was_not(settings, given):
     assert not (settings.data / "cifar10" / "soft_labels.npy").exists()
     list(run_steps("cifar10", quiet))
     first, second = (np.load(home / "cifar10" / "soft_labels.npy") for home in (other, settings.data))
-    assert_array_equal(first, second)
+    assert_allclose(first, second, rtol=1e-6)  # sums depend on the number of threads
 
 
 def test_only_some_kinds_of_steps_are_done():

@@ -20,7 +20,7 @@ class Belief:
     """What is believed about the settings, and how much the votes count against it."""
 
     usual_lam: float  # lam is near this / sqrt(votes) ...
-    least_lam: float  # ... but not below this
+    least_lam: float  # ... but not below this, nor below 1 / votes
     power: float  # of the likelihood
 
 
@@ -29,7 +29,7 @@ class CalibrationRule:
     """The grid of settings, and what is believed about them before any vote."""
 
     taus: tuple[float, ...] = (0.6, 0.8, 1.0, 1.2, 1.45, 1.75, 2.1, 2.5)  # below 1 blunter, above sharper
-    lams: tuple[float, ...] = (0.0003, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
+    lams: tuple[float, ...] = (0.0003, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
     spread: float = 0.35  # standard deviation of log tau
     # Soft labels take the votes at their word. Intervals doubt them: votes on neighbouring items repeat each
     # other, and a few of them that agree do not rule out the other classes.
@@ -115,7 +115,8 @@ def fit_calibration(q: Float32Array, counts: FloatArray, rule: CalibrationRule =
 
 def _weighed(fits: FloatArray, belief: Belief, n_votes: float, rule: CalibrationRule) -> list[Setting]:
     """The most probable settings, given their log likelihoods (taus, lams)."""
-    usual = max(belief.least_lam, belief.usual_lam / np.sqrt(n_votes + 1))
+    # A vote or two judge nothing: then the class shares count about as much as the experts.
+    usual = max(belief.least_lam, belief.usual_lam / np.sqrt(n_votes + 1), 1 / (n_votes + 1))
     distance = (np.log(rule.taus)[:, None] / rule.spread) ** 2 + np.log(np.array(rule.lams) / usual) ** 2
     logs = (belief.power * fits - 0.5 * distance).ravel()
     best = np.argsort(-logs, kind="stable")[: rule.keep]

@@ -159,7 +159,7 @@ def read_y(y: Any, n_items: int, item_ids: Any = None, classes: Any = None, *, w
     ids = None if item_ids is None else validation.item_ids(item_ids, n_items)
     votes = y if isinstance(y, Votes) else _votes_of(y, n_items, classes, what)
     order = votes.class_names() if classes is None else validation.class_names(classes)
-    if classes is None:
+    if classes is None and votes.classes is None:
         warn_of_near_equal(order.tolist(), stacklevel=4)
     names = Names(n_items, ids, order)
     by_position = names if isinstance(y, Votes) else Names(n_items, None, order)
