@@ -30,10 +30,13 @@ def fitted(kind, crowd, n_votes=2 * N, **options):
 
 @BOTH
 def test_intervals_hold_the_truth(kind, crowd):
-    """RMSE, KL and accuracy of four draws of votes: at least 9 of 12 are inside, about 11 are expected."""
+    """RMSE, KL and accuracy of ten draws of votes: 27 of 30 should be inside.
+
+    At least 22 must be: a truth this smooth is better than quality believes, see docs/quality.md.
+    """
     X, truth, _, _ = crowd
     inside = 0
-    for seed in range(4):
+    for seed in range(10):
         rng = np.random.default_rng(seed)
         rows = rng.integers(N, size=N)
         votes = Votes.from_pairs(rows, (rng.random(N) < truth[rows, 1]).astype(int), classes=[0, 1])
@@ -43,7 +46,7 @@ def test_intervals_hold_the_truth(kind, crowd):
         for one, value in zip((found.rmse, found.kl, found.accuracy), real, strict=True):
             inside += one.lower <= value <= one.upper
         assert (found.n_votes, found.source, found.notes) == (N, "held out", ())
-    assert inside >= 9
+    assert inside >= 22
 
 
 @BOTH
