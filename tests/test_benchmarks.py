@@ -213,3 +213,14 @@ def test_results_are_the_same_twice_and_a_change_is_seen(tmp_path):
     told = same_results("compare", first, again)
     assert told.returncode == 1
     assert name in told.stdout
+
+
+def test_the_benchmark_of_the_labeler_answers_every_question(capsys):
+    """On a small dataset; what it prints is what it measured."""
+    from benchmarks import bench_labeler
+
+    bench_labeler.main(["--items", "2000"])
+    shown = capsys.readouterr().out
+    for question in ("fit", "soft labels with intervals", "query(100)", "explain", "forecast", "quality"):
+        assert f"\n{question:<28}" in shown
+    assert "peak memory " in shown
