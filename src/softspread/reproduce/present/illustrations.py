@@ -16,7 +16,7 @@ from softspread.reproduce.plan import Plan
 from softspread.reproduce.present.drawing import LINE, OURS, finish, grid, panels, pyplot
 from softspread.votes.votes import Votes
 
-SOFT = {"cmap": "coolwarm", "vmin": 0.0, "vmax": 1.0}  # blue to red: told apart by every kind of sight
+SOFT = {"cmap": "coolwarm", "vmin": 0.0, "vmax": 1.0}  # blue to red: colour-blind safe
 OPEN = {"cmap": "cividis", "vmin": 0.0, "vmax": 1.0}
 MANY_VOTES = 20  # beyond, numbers are smaller
 
