@@ -79,7 +79,7 @@ def cifar10h(data: Path, size: int) -> tuple[FloatArray, FloatArray, FloatArray]
 
 
 def cifar10h_pca(data: Path, size: int) -> Parts:
-    """The same images as somebody brings them who has not made a map: 50 main directions, nothing else."""
+    """The same images without a map, as many users bring them: 50 main directions, nothing else."""
     _, features, truth = cifar10h(data, size)
     return features[:, :50], None, truth
 

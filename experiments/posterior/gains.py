@@ -19,7 +19,7 @@ from softspread._common.progress import progress_bar
 from softspread._common.types import FloatArray, IntArray
 
 MORE = (0.05, 0.25, 1.0)  # further votes, as shares of those so far
-ASKED = (0.02, 0.05, 0.1)  # smallest gains that somebody may find worthwhile
+ASKED = (0.02, 0.05, 0.1)  # smallest gains that a user may find worthwhile
 CLEAR = 2.0  # a gain of twice what was asked is clearly above it
 COLUMNS = ("now", "then", "now_estimate", "gain", "lower", "upper")
 

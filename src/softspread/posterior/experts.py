@@ -136,7 +136,7 @@ def other_shares(own: OwnVotes, totals: FloatArray) -> tuple[Float32Array, Float
 
 
 def prior_expert(prior: FloatArray, own: OwnVotes, belief: float, size: float) -> Expert:
-    """Probabilities that somebody else made, such as a model's predictions."""
+    """Probabilities from elsewhere, such as a model's predictions."""
     final = prior.astype(np.float32)
     return Expert("prior", final[own.voted], final, np.log([size]).astype(np.float32), belief, "prior")
 
