@@ -136,3 +136,75 @@ def test_soft_labels_without_evidence_are_the_prior():
     prior = np.array([[0.2, 0.8]] * 3)
     np.testing.assert_allclose(soft_labels(mass, prior, 0.0), [[0.2, 0.8], [0.75, 0.25], [0.0, 1.0]])
     np.testing.assert_allclose(soft_labels(mass, prior, 1.0)[1], [3.2 / 5, 1.8 / 5])
+
+
+def test_a_torch_dataset_holds_features_soft_labels_and_weights(labels):
+    """What goes in comes out, row by row; whole numbers stay whole; without a limit every item counts 1."""
+    torch = pytest.importorskip("torch")
+    X = np.arange(6.0).reshape(3, 2)
+    data = labels.to_torch_dataset(X)
+    assert len(data) == 3
+    seen, p, weight = data.tensors
+    assert seen.dtype == p.dtype == weight.dtype == torch.float32
+    np.testing.assert_array_equal(seen.numpy(), X)
+    np.testing.assert_allclose(p.numpy(), labels.p, rtol=1e-6)
+    np.testing.assert_array_equal(weight.numpy(), np.ones(3))
+    assert labels.to_torch_dataset(torch.arange(3)).tensors[0].dtype == torch.int64
+
+
+def test_training_weights_are_evidence_up_to_a_limit_with_mean_one(labels):
+    """Evidence 3, 0.5, 1 up to 2 votes: 2, 0.5, 1 over their mean; no evidence at all weighs all alike."""
+    np.testing.assert_allclose(labels.training_weights(2.0), np.array([2.0, 0.5, 1.0]) * 3 / 3.5)
+    np.testing.assert_array_equal(replace(labels, evidence=np.zeros(3)).training_weights(2.0), np.ones(3))
+
+
+@pytest.mark.parametrize("limit", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_limit_that_is_no_number_of_votes_is_refused(labels, limit):
+    """The message names the value."""
+    with pytest.raises(InputError, match="max_weight must be a number of votes above 0"):
+        labels.training_weights(limit)
+
+
+def test_features_of_other_items_are_refused(labels):
+    """Another number of rows, or no rows at all."""
+    pytest.importorskip("torch")
+    for X in (np.zeros((2, 2)), 1.0):
+        with pytest.raises(InputError, match="one row per soft label"):
+            labels.to_torch_dataset(X)
+
+
+def test_a_hugging_face_dataset_holds_the_distribution_and_more_columns(labels):
+    """The label's names are the classes, in the order of the distribution."""
+    pytest.importorskip("datasets")
+    data = labels.to_hf_dataset(text=["x", "y", "z"])
+    assert data.features["label"].names == ["no", "yes"]
+    np.testing.assert_allclose(data["soft_label"][:], labels.p, rtol=1e-6)
+    assert (data["item"][:], data["label"][:], data["text"][:]) == (
+        ["a", "b", "c"],
+        [0, 0, 1],
+        ["x", "y", "z"],
+    )
+    np.testing.assert_allclose(data["upper"][:], labels.upper, rtol=1e-6)
+
+
+def test_a_hugging_face_dataset_equals_the_exported_folder(labels, tmp_path):
+    """Both ways give the same columns of the same kinds."""
+    datasets = pytest.importorskip("datasets")
+    from softspread.io.huggingface import write_dataset
+
+    write_dataset(tmp_path / "out", labels)
+    stored, made = datasets.load_from_disk(str(tmp_path / "out")), labels.to_hf_dataset()
+    assert set(stored.features) == set(made.features)
+    assert stored.features["label"] == made.features["label"]
+    for name in stored.features:
+        np.testing.assert_array_equal(np.asarray(stored[name][:]), np.asarray(made[name][:]))
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"), [({"item": [1, 2, 3]}, "is taken"), ({"text": ["x"]}, "1 values")]
+)
+def test_a_further_column_must_fit(labels, columns, reason):
+    """A name that is taken, or another number of values."""
+    pytest.importorskip("datasets")
+    with pytest.raises(InputError, match=reason):
+        labels.to_hf_dataset(**columns)

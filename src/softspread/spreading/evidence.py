@@ -9,14 +9,19 @@ line, files and the page all use these two.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from softspread._common.extras import needs_extra
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread._common.wording import counted
 from softspread.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
 
 SHOWN_CLASSES = 6  # in a short description
 SHOWN_ITEMS = 10  # in a notebook
@@ -231,6 +236,128 @@ class SoftLabels:
         if self.verdict is not None:
             frame["verdict"] = self.verdict
         return frame
+
+    def to_torch_dataset(self, X: "ArrayLike | torch.Tensor", *, max_weight: float | None = None) -> Any:
+        """Training data for PyTorch: features, soft label and weight of every item.
+
+        ``torch.nn.functional.cross_entropy(model(x), p, reduction="none")`` takes the soft label as it is.
+
+        Parameters
+        ----------
+        X : (n, ...) array-like or tensor
+            What the model sees, one row per item in the order of ``ids``; kept as it is, floats as float32.
+        max_weight : float, optional
+            Weigh items by their evidence up to this many votes, over the mean weight; by default every item
+            counts 1.
+
+        Returns
+        -------
+        torch.utils.data.TensorDataset
+            Triples (x, p, weight).
+
+        See Also
+        --------
+        to_hf_dataset : The same for Hugging Face's datasets.
+
+        Examples
+        --------
+        >>> labels = SoftLabels(np.arange(2), np.array(["no", "yes"]), np.eye(2), np.array([1.0, 3.0]))
+        >>> x, p, weight = labels.to_torch_dataset([[0.5], [2.0]], max_weight=3)[1]
+        >>> p.tolist(), weight.item()
+        ([0.0, 1.0], 1.5)
+        """
+        with needs_extra("embed", "to_torch_dataset needs torch"):
+            import torch
+            from torch.utils.data import TensorDataset
+        seen = X if isinstance(X, torch.Tensor) else torch.as_tensor(np.asarray(X))
+        if seen.ndim == 0 or len(seen) != len(self):
+            raise InputError(
+                f"X must have one row per soft label ({len(self)}), got shape {tuple(seen.shape)}; give the "
+                "features of the same items in the order of ids."
+            )
+        seen = seen.float() if seen.is_floating_point() else seen
+        return TensorDataset(
+            seen,
+            torch.as_tensor(self.p, dtype=torch.float32),
+            torch.as_tensor(self.training_weights(max_weight), dtype=torch.float32),
+        )
+
+    def training_weights(self, max_weight: float | None = None) -> FloatArray:
+        """Weights of the items in a training loss, mean 1.
+
+        Parameters
+        ----------
+        max_weight : float, optional
+            Evidence counts up to this many votes; by default every item counts 1.
+
+        Returns
+        -------
+        (n,) array
+            One weight per item.
+
+        See Also
+        --------
+        to_torch_dataset : Training data with these weights.
+
+        Examples
+        --------
+        >>> labels = SoftLabels(np.arange(2), np.array(["no", "yes"]), np.eye(2), np.array([1.0, 9.0]))
+        >>> labels.training_weights(3).tolist()
+        [0.5, 1.5]
+        """
+        if max_weight is None:
+            return np.ones(len(self))
+        if not (np.isfinite(max_weight) and max_weight > 0):
+            raise InputError(f"max_weight must be a number of votes above 0, got {max_weight!r}; try 10.")
+        weights = np.minimum(self.evidence, max_weight)
+        mean = weights.mean() if len(weights) else 0.0
+        return weights / mean if mean > 0 else np.ones(len(self))
+
+    def to_hf_dataset(self, **columns: Any) -> Any:
+        """A Hugging Face dataset: item, soft_label, label, evidence, and what else is known.
+
+        The columns are those of ``softspread export --format datasets``, without a file in between.
+
+        Parameters
+        ----------
+        **columns : (n,) sequences
+            Further columns by name, such as the texts or the paths of the items' images.
+
+        Returns
+        -------
+        datasets.Dataset
+            One row per item; ``soft_label`` is the distribution over the names of ``label``.
+
+        See Also
+        --------
+        to_torch_dataset : The same for a loop of one's own.
+
+        Examples
+        --------
+        >>> labels = SoftLabels(np.array(["a"]), np.array(["no", "yes"]), np.eye(2)[:1], np.array([2.0]))
+        >>> labels.to_hf_dataset(text=["good"])[0]["soft_label"]
+        [1.0, 0.0]
+        """
+        with needs_extra("datasets", "to_hf_dataset needs datasets"):
+            import datasets
+        names = [str(label) for label in self.classes.tolist()]
+        numbers = datasets.Sequence(datasets.Value("float32"))
+        leading = self.p.argmax(axis=1)
+        found = {"item": self.ids.tolist(), "soft_label": self.p.tolist(), "label": leading.tolist()}
+        kinds: dict[str, Any] = {"soft_label": numbers, "label": datasets.ClassLabel(names=names)}
+        found["evidence"], kinds["evidence"] = self.evidence.tolist(), datasets.Value("float32")
+        if self.lower is not None and self.upper is not None:
+            found |= {"lower": self.lower.tolist(), "upper": self.upper.tolist()}
+            kinds |= {"lower": numbers, "upper": numbers}
+        if self.verdict is not None:
+            found["verdict"] = self.verdict.tolist()
+        for name, values in columns.items():
+            if name in found or len(values) != len(self):
+                reason = "is taken" if name in found else f"has {len(values)} values for {len(self)} items"
+                raise InputError(f"the column {name!r} {reason}; give one value per item under another name.")
+            found[name] = list(values)
+        data = datasets.Dataset.from_dict(found)
+        return data.cast(datasets.Features({**data.features, **kinds}))
 
     def __repr__(self) -> str:
         n, n_classes = self.p.shape
