@@ -13,6 +13,15 @@ from softspread.diffusion.solver import Solution, column_groups, measure, no_pro
 from softspread.graph.graph import Graph
 
 
+def most_steps(alpha: float, tol: float) -> int:
+    """Most steps that conjugate gradients need.
+
+    In theory sqrt(condition) / 2 * ln(2 sqrt(condition) / tol); rounding earns a margin.
+    """
+    condition = (1 + alpha) / (1 - alpha)
+    return 20 + int(np.ceil(2 * np.sqrt(condition) * np.log(2 * np.sqrt(condition) / tol)))
+
+
 class ConjugateGradients:
     """Needs no preparation; memory: four arrays of B's shape."""
 
@@ -28,14 +37,6 @@ class ConjugateGradients:
             X[:, group], steps = self._solve_group(np.ascontiguousarray(B[:, group]), tol, advance)
             iterations = max(iterations, steps)
         return measure(self.graph, self.alpha, X, B, tol, self.name, iterations, self.workers)
-
-    def most_steps(self, tol: float) -> int:
-        """Most steps that conjugate gradients need.
-
-        In theory sqrt(condition) / 2 * ln(2 sqrt(condition) / tol); rounding earns a margin.
-        """
-        condition = (1 + self.alpha) / (1 - self.alpha)
-        return 20 + int(np.ceil(2 * np.sqrt(condition) * np.log(2 * np.sqrt(condition) / tol)))
 
     def _solve_group(self, B: FloatArray, tol: float, advance: Advance) -> tuple[FloatArray, int]:
         system = self.graph.inner_system(self.alpha)
@@ -61,7 +62,8 @@ class ConjugateGradients:
         squares = np.einsum("ij,ij->j", R, R)
         # Half the tolerance inside: the recursive residual drifts a little from the true one.
         target = (0.5 * tol) ** 2 * squares
-        for iteration in range(self.most_steps(tol)):
+        limit = most_steps(self.alpha, tol)
+        for iteration in range(limit):
             unsolved = squares > target
             if not unsolved.any():
                 return X, iteration
@@ -75,4 +77,4 @@ class ConjugateGradients:
             np.divide(squares, previous, out=ratio, where=unsolved)
             self.workers.run(turn, numbered)
             advance(1)
-        return X, self.most_steps(tol)
+        return X, limit

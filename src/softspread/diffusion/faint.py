@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from softspread._common.types import BoolArray, FloatArray
+from softspread.diffusion.cg import most_steps
 from softspread.diffusion.solver import ROUNDING, entry_bound
 
 
@@ -98,7 +99,7 @@ def _conjugate_gradients(S: csr_array, alpha: float, B: FloatArray, tol: float) 
     X, R = np.zeros_like(B), B.copy()
     P, squares = R.copy(), np.einsum("ij,ij->j", R, R)
     target = (0.5 * tol) ** 2 * squares
-    for _ in range(_most_steps(alpha, tol)):
+    for _ in range(most_steps(alpha, tol)):
         unsolved = np.flatnonzero(squares > target)
         if not len(unsolved):
             break
@@ -112,11 +113,6 @@ def _conjugate_gradients(S: csr_array, alpha: float, B: FloatArray, tol: float) 
         )
     left = np.linalg.norm(B - (X - alpha * (S @ X)), axis=0)  # measured on the answer, not as it was updated
     return X, entry_bound(alpha, float(left.sum()))
-
-
-def _most_steps(alpha: float, tol: float) -> int:
-    condition = (1 + alpha) / (1 - alpha)
-    return 20 + int(np.ceil(2 * np.sqrt(condition) * np.log(2 * np.sqrt(condition) / tol)))
 
 
 def needed(prior_strength: float, rule: FaintRule = RULE) -> bool:

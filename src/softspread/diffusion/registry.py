@@ -18,6 +18,7 @@ SOLVERS: "Registry[SolverFactory]" = Registry(
         "cg": f"{_HERE}.cg:ConjugateGradients",
         "push": f"{_HERE}.push:PushSolver",
         "amg": f"{_HERE}.amg:MultigridSolver",
+        "torch": f"{_HERE}.torch:TorchSolver",
         "literal": f"{_HERE}.automatic:automatic_solver",  # solved as "auto" does, but for one vote at a time
     },
 )

@@ -72,7 +72,8 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         Relative residual of the solves; 1e-6 keeps soft labels within 1e-4 of exact arithmetic, 1e-8 within
         1e-6.
     solver : str, default "auto"
-        "auto", "dense", "direct", "cg", "push", "amg", or "literal": the paper's loop, one solve per vote.
+        "auto", "dense", "direct", "cg", "push", "amg", "torch" (CUDA where torch finds it), or "literal": the
+        paper's loop, one solve per vote.
     index : str, default "auto"
         Neighbour search: "auto", "exact", "tree", "brute", "faiss" or "pynndescent".
     n_jobs : int, optional
