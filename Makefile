@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint docs bench clean
 
 demo: $(VENV)/.demo  ## install, then soft labels on embedded data with a report
 	$(BIN)/softspread demo
@@ -16,7 +16,10 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_public_face.py  # numpydoc validation of every public docstring
-	$(BIN)/codespell src docs tests benchmarks experiments README.md CHANGELOG.md CONTRIBUTING.md
+	$(BIN)/codespell src docs examples tests benchmarks experiments README.md CHANGELOG.md CONTRIBUTING.md
+
+docs: $(VENV)/.test  ## build the documentation into docs/_build/html, with every example of the gallery; any warning is an error
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -j 2 -b html docs docs/_build/html
 
 bench: $(VENV)/.test  ## all benchmarks, side by side; sizes: make bench ARGS="--sizes 1000,10000"
 	$(BIN)/python -m benchmarks $(ARGS)
@@ -32,4 +35,4 @@ $(VENV)/.test: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis docs/_build docs/gallery docs/reference/api docs/reference/api.md docs/reference/backreferences docs/reference/cli.md
