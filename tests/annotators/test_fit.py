@@ -7,7 +7,7 @@ import pytest
 
 from crowds import ALPHA, N_CLASSES, counted, fit_at, make_clusters, make_crowd
 from softspread import knn_graph
-from softspread.annotators.fit import KAPPAS, MODEL, effective_unit, fit_annotators, verdicts, why_neutral
+from softspread.annotators.fit import KAPPAS, MODEL, effective_unit, fit_annotators, why_neutral
 from softspread.diffusion.diffusion import Diffusion
 from softspread.spreading.evidence import soft_labels
 from softspread.tuning.candidates import SearchSpace
@@ -130,12 +130,6 @@ def test_weights_add_up_to_the_effective_number_of_votes():
     mixed = np.array([0.9, 0.5, 0.2])
     total = effective_unit(mixed, votes) * (votes @ mixed)
     assert total == pytest.approx((votes @ mixed) ** 2 / (votes @ mixed**2))
-
-
-def test_probability_becomes_a_verdict():
-    """Above one half: worth a look; above .97: does not follow."""
-    found = verdicts(np.array([0.0, 0.5, 0.51, 0.97, 0.98]), MODEL)
-    assert found.tolist() == ["ok", "ok", "check", "check", "does not follow"]
 
 
 def test_votes_without_a_name_count_one_each_and_take_no_part(clusters, rng):

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from markup import NASTY, Tags
+from softspread.annotators.verdict import VERDICTS
 from softspread.quality.result import Estimate, Quality
 from softspread.report.run import RunContent, run_page
 from softspread.spreading.evidence import SoftLabels
@@ -80,6 +81,9 @@ def test_annotators_worth_a_look_come_before_the_others():
     text = run_page(content(annotators=more))
     places = [text.index(f">{name}<") for name in ("bob", "one", "two", "item-ann")]
     assert places == sorted(places)
+    for flag in ("does not follow", "check"):
+        assert VERDICTS[flag].words in text
+        assert VERDICTS[flag].advice in text
 
 
 def test_parts_that_are_missing_are_left_out():

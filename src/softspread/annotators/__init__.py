@@ -23,5 +23,6 @@ evidence.py     whether there is anything to compare
 confusion.py    soft votes
 fit.py          :func:`fit_annotators`
 weighting.py    how much each vote counts, also after the fit
+verdict.py      the flag of an annotator, in words and with what to do
 report.py       what is known about each annotator
 """

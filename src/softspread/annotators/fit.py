@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from softspread._common.types import AnyArray, FloatArray
+from softspread._common.types import FloatArray
 from softspread._common.wording import counted
 from softspread.annotators.confusion import ConfusionModel, confuse_votes
 from softspread.annotators.consistency import (
@@ -16,6 +16,7 @@ from softspread.annotators.consistency import (
 )
 from softspread.annotators.evidence import EvidenceRule, others_say_something
 from softspread.annotators.report import AnnotatorFit, AnnotatorReport
+from softspread.annotators.verdict import UNKNOWN, flags
 from softspread.diffusion.diffusion import Diffusion
 from softspread.heldout.crowd import Crowd, OwnMassRule
 from softspread.heldout.masses import voted_mass
@@ -173,15 +174,8 @@ def _report(ballots: Ballots, posterior: Posterior, model: AnnotatorModel) -> An
         posterior.quantile(model.tail),
         posterior.quantile(1 - model.tail),
         not_following,
-        verdicts(not_following, model),
+        flags(not_following, model.check_probability, model.flag_probability),
     )
-
-
-def verdicts(not_following: FloatArray, model: AnnotatorModel = MODEL) -> AnyArray:
-    """(a,) flag of annotators who do not follow with these probabilities."""
-    names = np.array(["ok", "check", "does not follow"], dtype=object)
-    above = np.stack([not_following > model.check_probability, not_following > model.flag_probability])
-    return np.asarray(names[above.sum(axis=0)])
 
 
 def _unknown(crowd: Crowd, kappa: float, model: AnnotatorModel) -> AnnotatorReport:
@@ -200,5 +194,5 @@ def _unknown(crowd: Crowd, kappa: float, model: AnnotatorModel) -> AnnotatorRepo
         np.full(n, model.tail),
         np.full(n, 1 - model.tail),
         np.full(n, model.flag_below),
-        np.full(n, "unknown", dtype=object),
+        np.full(n, UNKNOWN, dtype=object),
     )

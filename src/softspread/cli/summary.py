@@ -12,12 +12,12 @@ import pandas as pd
 
 from softspread._common.types import FloatArray
 from softspread._common.versions import versions
+from softspread.annotators.verdict import STRAYS
 from softspread.cli.fitting import Fit, graph_facts
 from softspread.estimators.labeler import SoftLabeler
 from softspread.spreading.evidence import SoftLabels
 
 LITTLE_EVIDENCE = 0.01  # votes' worth; below, a soft label is hardly more than its prior
-FLAGGED = "does not follow"  # the flag of an annotator whose votes say nothing
 SHOWN_ANNOTATORS = 5  # by name, of those that are flagged
 SHOWN_EXPERTS = 4  # by name, the largest
 TRUST_LEVELS = (0.1, 0.5, 0.9)  # of the distribution over votes
@@ -98,7 +98,7 @@ def trust_quantiles(trust: pd.DataFrame) -> dict[float, float]:
 def _flagged(est: Any) -> list[str]:
     """Annotators who do not follow the others, where they were rated."""
     rated = None if est.annotator_model == "none" else est.annotators_
-    return [] if rated is None else rated.loc[rated["flag"] == FLAGGED, "annotator"].map(str).tolist()
+    return [] if rated is None else rated.loc[rated["flag"] == STRAYS, "annotator"].map(str).tolist()
 
 
 def count_verdicts(labels: SoftLabels) -> dict[str, int]:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from softspread._common.types import AnyArray, FloatArray, IntArray
+from softspread.annotators.verdict import CHECK, STRAYS, VERDICTS
 from softspread.datasets.dataset import normalized_entropy
 from softspread.quality.result import Quality
 from softspread.report.blocks import (
@@ -40,7 +41,7 @@ SHOWN_CLASSES = 30
 SHOWN_SHARES = 3  # classes of one item
 SHOWN_ANNOTATORS = 30
 ENOUGH_EVIDENCE = 1.0  # votes' worth: with less, an item is unknown rather than ambiguous
-ODD_FLAGS = ("does not follow", "check")  # shown before all others, in this order
+ODD_FLAGS = (STRAYS, CHECK)  # shown before all others, in this order
 MEASURES = {
     "rmse": "RMSE: distance from the true soft labels",
     "kl": "KL divergence from the true soft labels",
@@ -345,7 +346,7 @@ def _annotator_section(frame: pd.DataFrame) -> str:
             Cell(f"{row['votes']:,.0f}"),
             Cell(f"{row['agreement']:.0%}" if np.isfinite(row["agreement"]) else ""),
             Cell(f"{row['consistency']:.2f}", f"{row['lower']:.2f} to {row['upper']:.2f}"),
-            Cell(str(row["flag"])),
+            Cell(VERDICTS[row["flag"]].words, VERDICTS[row["flag"]].advice),
         ]
         for row in ordered.head(SHOWN_ANNOTATORS).to_dict("records")
     ]
@@ -354,7 +355,7 @@ def _annotator_section(frame: pd.DataFrame) -> str:
         "Annotators",
         table(["Annotator", "Votes", "Agreement with the others", "Consistency", "Verdict"], rows),
         note="Consistency: the estimated share of an annotator's votes that follow the soft labels, the "
-        "rest being blind guesses; with a 90 % interval. Lowest first. Check: probably does not follow the "
-        "others, but there are too few votes to be sure."
+        "rest being blind guesses; with a 90 % interval. Lowest first. Doubtful: probably does not follow "
+        "the others, but there are too few votes to be sure."
         + (f" {more:,} more are not shown." if more > 0 else ""),
     )

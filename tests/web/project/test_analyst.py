@@ -6,6 +6,7 @@ import logging
 import numpy as np
 import pytest
 
+from softspread.annotators.verdict import VERDICTS
 from softspread.estimators.labeler import REFIT
 from softspread.web.project import analyst
 from web.conftest import CLASSES, N_ITEMS, NEVER, running, three_clusters, wait_until_applied
@@ -57,6 +58,7 @@ def test_quality_and_forecast_are_given_with_intervals(judged):
 def test_an_annotator_who_does_not_look_stands_out(judged):
     """With the lowest consistency; gold answers are counted by name."""
     rows = {row["annotator"]: row for row in judged.analyst.annotators}
+    assert all((one["verdict"], one["advice"]) == VERDICTS[one["flag"]] for one in rows.values())
     assert min(rows, key=lambda name: rows[name]["consistency"]) == "p3"
     table = judged.history.standing_votes()[0]
     for name, row in rows.items():

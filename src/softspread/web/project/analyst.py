@@ -19,6 +19,7 @@ import numpy as np
 
 from softspread._common.types import AnyArray
 from softspread._common.wording import counted
+from softspread.annotators.verdict import VERDICTS
 from softspread.errors import SoftspreadError
 from softspread.intervals.methods import posterior_method
 from softspread.intervals.task import IntervalTask, Posteriors
@@ -238,6 +239,8 @@ class Analyst:
         frame = table.astype(object).where(table.notna(), None)
         frame["gold_right"] = [right[name] for name in frame["annotator"]]
         frame["gold_total"] = [total[name] for name in frame["annotator"]]
+        frame["verdict"] = [VERDICTS[flag].words for flag in frame["flag"]]
+        frame["advice"] = [VERDICTS[flag].advice for flag in frame["flag"]]
         return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
 
     def _gold_answers(self, table: VoteTable) -> tuple[Counter[str], Counter[str]]:

@@ -15,7 +15,6 @@ function showCounts(counts) {
   $("n-voted").textContent = number(counts.voted_items);
   $("n-voted-label").textContent = `of ${number(counts.items)} items voted on`;
   $("n-people").textContent = number(counts.people);
-  $("n-latency").textContent = counts.latency.last === null ? "–" : `${counts.latency.last.toFixed(counts.latency.last < 10 ? 1 : 0)} ms`;
 }
 
 const range = (estimate, show) => (estimate ? `${show(estimate.value)} (${show(estimate.lower)} to ${show(estimate.upper)})` : "not known yet");
@@ -75,24 +74,17 @@ function showCharts({ timeline, overview, classes }) {
 }
 
 // ---------------------------------------------------------------------------------------------------- people and items
-// What the estimator says, what the table says, how it looks, and what to do about it
-const FLAGS = {
-  unknown: ["not known yet", "", ""],
-  ok: ["follows the crowd", "ok", ""],
-  check: ["worth a look", "check", "look at some votes together, or wait for more"],
-  "does not follow": ["does not follow", "bad", "talk to them; their votes hardly count"],
-};
+const COLOURS = { ok: "ok", check: "check", "does not follow": "bad" }; // of the flags; words and advice come with the data
 
 function showPeople({ annotators, timeline }) {
   const known = new Map(annotators.map((one) => [one.annotator, one]));
   const rows = timeline.people.slice(0, 100).map(({ annotator, votes }) => {
     const one = known.get(annotator);
     const gold = one && one.gold_total ? `${one.gold_right} of ${one.gold_total}` : "–";
-    const flag = FLAGS[one?.flag] ?? FLAGS.unknown;
     return make("tr", {}, make("th", { scope: "row" }, annotator), make("td", { class: "num" }, number(votes)),
       make("td", { class: "num" }, one?.agreement === null || !one ? "–" : percent(one.agreement)),
       make("td", {}, one && one.consistency !== null && one.flag !== "unknown" ? intervalBar(one.lower, one.consistency, one.upper) : "–"),
-      make("td", { class: "num" }, gold), make("td", {}, make("span", { class: `flag ${flag[1]}` }, flag[0]), flag[2] ? make("span", { class: "muted small advice" }, flag[2]) : ""));
+      make("td", { class: "num" }, gold), make("td", {}, make("span", { class: `flag ${COLOURS[one?.flag] ?? ""}` }, one?.verdict ?? "not known yet"), one?.advice ? make("span", { class: "muted small advice" }, one.advice) : ""));
   });
   $("people").replaceChildren(...(rows.length ? rows : [make("tr", {}, make("td", { colSpan: 6, class: "muted" }, "Nobody has voted yet."))]));
 }
