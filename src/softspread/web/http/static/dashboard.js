@@ -81,10 +81,12 @@ function showPeople({ annotators, timeline }) {
   const rows = timeline.people.slice(0, 100).map(({ annotator, votes }) => {
     const one = known.get(annotator);
     const gold = one && one.gold_total ? `${one.gold_right} of ${one.gold_total}` : "–";
-    return make("tr", {}, make("th", { scope: "row" }, annotator), make("td", { class: "num" }, number(votes)),
+    return make("tr", {}, make("th", { scope: "row" }, annotator),
+      make("td", {}, make("span", { class: `flag ${COLOURS[one?.flag] ?? ""}` }, one?.verdict ?? "not known yet"), one?.advice ? make("span", { class: "muted small advice" }, one.advice) : ""),
+      make("td", { class: "num" }, number(votes)),
       make("td", { class: "num" }, one?.agreement === null || !one ? "–" : percent(one.agreement)),
       make("td", {}, one && one.consistency !== null && one.flag !== "unknown" ? intervalBar(one.lower, one.consistency, one.upper) : "–"),
-      make("td", { class: "num" }, gold), make("td", {}, make("span", { class: `flag ${COLOURS[one?.flag] ?? ""}` }, one?.verdict ?? "not known yet"), one?.advice ? make("span", { class: "muted small advice" }, one.advice) : ""));
+      make("td", { class: "num" }, gold));
   });
   $("people").replaceChildren(...(rows.length ? rows : [make("tr", {}, make("td", { colSpan: 6, class: "muted" }, "Nobody has voted yet."))]));
 }
