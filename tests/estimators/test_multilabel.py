@@ -77,3 +77,19 @@ def test_a_prior_or_an_estimator_of_another_kind_is_refused(task):
         MultilabelLabeler(estimator=SoftLabeler(prior=[0.5, 0.5])).fit(X, table)
     with pytest.raises(InputError, match="estimator must be"):
         MultilabelLabeler(estimator="blend").fit(X, table)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [ProbabilisticLabelSpreading(alpha=0.8, n_neighbors=8), SoftLabeler(classifier="none")],
+    ids=["spreading", "labeler"],
+)
+def test_an_update_that_one_class_refuses_changes_none(task, estimator):
+    """The last class hears of an item that does not exist, the first two of one that does."""
+    X, _, table = task
+    lab = MultilabelLabeler(estimator=estimator).fit(X, table)
+    before = lab.predict_proba().copy()
+    with pytest.raises(InputError):
+        lab.update([100, 10_000], [[1, 0, np.nan], [np.nan, np.nan, 1]])
+    assert_allclose(lab.predict_proba(), before, atol=1e-6)  # the live state's own tolerance
+    assert all(not est.vote_counts_[100].any() for est in lab.questions_.values())

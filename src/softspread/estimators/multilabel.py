@@ -141,7 +141,7 @@ class MultilabelLabeler(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         self
-            The estimator with the new answers.
+            The estimator with the new answers; if one is refused, none is taken.
 
         See Also
         --------
@@ -156,9 +156,16 @@ class MultilabelLabeler(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         new = multilabel_votes(choices, items, annotators, classes=self.classes_, rest=rest)
-        for name, votes in new.items():
-            if len(votes):
-                self.questions_[name].update(votes.items, votes.labels, votes.annotators)
+        taken: list[tuple[Any, Votes]] = []
+        try:
+            for name, votes in new.items():
+                if len(votes):
+                    self.questions_[name].update(votes.items, votes.labels, votes.annotators)
+                    taken.append((self.questions_[name], votes))
+        except Exception:  # what one question refuses, none keeps
+            for question, votes in reversed(taken):
+                question.undo(votes.items, votes.labels, votes.annotators)
+            raise
         return self
 
     def predict_proba(self, X: ArrayLike | None = None) -> FloatArray:
