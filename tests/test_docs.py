@@ -13,7 +13,7 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 GENERATED = (
     "_build",
     "gallery",
-    "reference/api/",
+    "reference/api",
     "reference/backreferences",
     "reference/cli.md",
 )  # by `make docs`
