@@ -1,6 +1,8 @@
 """Annotator models side by side, flags and intervals of simulated annotators, and crowds that fail.
 
-    python experiments/annotators.py --data FOLDER [--only PART] [--crowd NAME] [--draws 3]
+    python -m experiments.annotators --data FOLDER [--only PART] [--crowd NAME] [--draws 3]
+
+The tables are printed and stored for the documentation (``experiments/results/annotators.json``).
 
 ``FOLDER`` holds ``labelme``, ``cifar10h``, ``davidson`` and ``mdagreement``. Parts:
 
@@ -26,6 +28,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from experiments.stored import Sheet
 from sklearn.datasets import make_moons
 
 from softspread import SoftLabeler, Votes, knn_graph
@@ -71,19 +74,20 @@ def main() -> None:
     if find_spec("crowdkit") is None:
         print("Dawid-Skene, GLAD and MACE are skipped: crowd-kit is not installed (pip install crowd-kit).")
     chosen = {name: kinds for name, kinds in CROWDS.items() if given.crowd in (None, name)}
-    labelme, draws = given.data / "labelme", given.draws
+    labelme, draws, sheet = given.data / "labelme", given.draws, Sheet("annotators")
     show_part = {
-        "labelme": lambda: show_labelme(labelme, draws),
-        "cifar10h": lambda: show_simulated(given.data / "cifar10h", given.features, draws, chosen, 1),
-        "overlap": lambda: show_simulated(given.data / "cifar10h", given.features, draws, chosen, 3),
-        "flags": lambda: show_flags(labelme, draws),
-        "two-classes": lambda: show_two_classes(given.data, draws),
-        "random": lambda: show_random(given.data, draws),
-        "failures": lambda: show_failures(labelme, draws),
-        "mdagreement": lambda: show_mdagreement(given.data / "mdagreement", draws),
+        "labelme": lambda: show_labelme(sheet, labelme, draws),
+        "cifar10h": lambda: show_simulated(sheet, given.data / "cifar10h", given.features, draws, chosen, 1),
+        "overlap": lambda: show_simulated(sheet, given.data / "cifar10h", given.features, draws, chosen, 3),
+        "flags": lambda: show_flags(sheet, labelme, draws),
+        "two-classes": lambda: show_two_classes(sheet, given.data, draws),
+        "random": lambda: show_random(sheet, given.data, draws),
+        "failures": lambda: show_failures(sheet, labelme, draws),
+        "mdagreement": lambda: show_mdagreement(sheet, given.data / "mdagreement", draws),
     }
     for part in wanted:
         show_part[part]()
+    print(sheet.save())
 
 
 # ---------------------------------------------------------------------------------------------------- methods
@@ -167,17 +171,15 @@ def all_methods(
     return [[] if p is None else score(p) for p in answers]
 
 
-def show(title: str, draws: list[list[list[float]]]) -> None:
-    """One line: mean over draws; single draws before it."""
-    for number, draw in enumerate(draws if len(draws) > 1 else []):
-        cells = [" / ".join(f"{value:.4f}" for value in scores) or "-" for scores in draw]
-        print(f"    draw {number}: " + " | ".join(cells))
-    means = [np.mean(scores, axis=0) for scores in zip(*draws, strict=True)]
-    cells = [
-        " / ".join(f"{value:.4f}" for value in np.atleast_1d(mean)) if np.size(mean) else "-"
-        for mean in means
-    ]
-    print(f"| {title} | " + " | ".join(cells) + " |", flush=True)
+def show(sheet: Sheet, table: str, title: str, draws: list[list[list[float]]]) -> None:
+    """One row of means over the draws, and one of the worst where there are several."""
+    for name, choose in (("mean", np.mean), ("worst", np.max))[: min(len(draws), 2)]:
+        row = {"votes": title, "draws": len(draws), "of them": name}
+        for method, scores in zip(METHODS, zip(*draws, strict=True), strict=True):
+            row[method] = (
+                " / ".join(f"{value:.4f}" for value in choose(scores, axis=0)) if scores[0] else None
+            )
+        sheet.add(table, row)
 
 
 # ---------------------------------------------------------------------------------------------------- labelme
@@ -205,18 +207,18 @@ def gold_score(gold: IntArray, n_classes: int) -> Score:
     return lambda p: [float((p.argmax(axis=1) != gold).mean()), float(((p - truth) ** 2).sum(axis=1).mean())]
 
 
-def show_labelme(folder: Path, n_draws: int) -> None:
+def show_labelme(sheet: Sheet, folder: Path, n_draws: int) -> None:
     """All votes, and one vote per item."""
     graph, votes, gold = load_labelme(folder)
     at, score = diffusions(graph), gold_score(gold, 8)
-    print("| error / Brier | " + " | ".join(METHODS) + " |")
-    show("labelme, all votes", [all_methods(at, votes, 8, score)])
+    table = "Real votes of labelme: error / Brier score to the gold labels"
+    show(sheet, table, "all votes", [all_methods(at, votes, 8, score)])
     draws = []
     for seed in range(n_draws):
         order = np.random.default_rng(seed).permutation(len(votes))
         first = order[np.unique(votes.rows[order], return_index=True)[1]]
         draws.append(all_methods(at, subset(votes, first), 8, score))
-    show(f"labelme, 1 vote per item, {n_draws} draws", draws)
+    show(sheet, table, "1 vote per item", draws)
 
 
 # ------------------------------------------------------------------------------------------ simulated crowds
@@ -243,6 +245,7 @@ def joined(tables: list[VoteTable]) -> VoteTable:
 
 
 def show_simulated(
+    sheet: Sheet,
     folder: Path,
     features: str,
     n_draws: int,
@@ -253,14 +256,14 @@ def show_simulated(
     counts = np.load(folder / "counts.npy").astype(np.float64)
     soft = counts / counts.sum(axis=1, keepdims=True)
     at = diffusions(knn_graph(np.load(folder / f"{features}.npy")))
-    print(f"| RMSE, {features} | " + " | ".join(METHODS) + " |")
     for name, crowd in crowds.items():
         draws = []
         for seed in range(n_draws):
             rng = np.random.default_rng(seed)
             votes = joined([simulate(soft, crowd, rng) for _ in range(votes_per_item)])
             draws.append(all_methods(at, votes, 10, lambda p: [float(np.sqrt(((p - soft) ** 2).mean()))]))
-        show(f"cifar10h, {name}, {votes_per_item} votes per item, {n_draws} draws", draws)
+        table = f"Simulated crowds on cifar10h ({features}): RMSE"
+        show(sheet, table, f"{name}, votes per item: {votes_per_item}", draws)
 
 
 # ---------------------------------------------------------------------------------------- planted annotators
@@ -272,11 +275,10 @@ def planted(votes: VoteTable, n: int, columns: IntArray, rows: IntArray, name: s
     )
 
 
-def show_flags(folder: Path, n_draws: int) -> None:
+def show_flags(sheet: Sheet, folder: Path, n_draws: int) -> None:
     """How often a planted uniform spammer, and a planted honest annotator, is flagged."""
     graph, votes, gold = load_labelme(folder)
     at = diffusions(graph)
-    print("| votes | spammers flagged | honest flagged | real annotators flagged (mean) |")
     for size in (20, 40, 80):
         caught, wronged, others = 0, 0, 0
         for seed in range(5 * n_draws):
@@ -291,7 +293,9 @@ def show_flags(folder: Path, n_draws: int) -> None:
             wronged += bool(flag[names == "honest"][0])
             others += int(flag.sum()) - bool(flag[names == "spammer"][0]) - bool(flag[names == "honest"][0])
         total = 5 * n_draws
-        print(f"| {size} | {caught} of {total} | {wronged} of {total} | {others / total:.2f} |", flush=True)
+        row = {"votes of each": size, "draws": total, "spammer flagged": caught, "honest flagged": wronged}
+        row["real annotators flagged, mean"] = others / total
+        sheet.add("A uniform spammer and an honest annotator (20 % errors) planted in labelme", row)
 
 
 def _flags(at: Callable[[float], Diffusion], votes: VoteTable) -> tuple[np.ndarray, np.ndarray]:
@@ -345,10 +349,8 @@ def people(p: FloatArray, n_honest: int, rng: np.random.Generator) -> tuple[Vote
     return joined(tables), true_r
 
 
-def show_two_classes(data: Path, n_draws: int) -> None:
+def show_two_classes(sheet: Sheet, data: Path, n_draws: int) -> None:
     """Flags, and how often the interval of r holds the true one."""
-    print("| crowd | flagged + to check: " + ", ".join(SPAMMERS) + " | honest flagged, to check, largest P |")
-    print("  | coverage, worst draw | mean width |")
     step = ConsistencyModel().grid[1] / 2  # r is known to half a step of the grid
     for title, (graph, p) in two_class_scenes(data).items():
         at = diffusions(graph)
@@ -365,18 +367,18 @@ def show_two_classes(data: Path, n_draws: int) -> None:
             honest = table[~table["annotator"].isin(SPAMMERS)]
             flags = {name: table.loc[table["annotator"] == name, "flag"].tolist() for name in SPAMMERS}
             caught = [f"{x.count('does not follow')}+{x.count('check')}" for x in flags.values()]
-            print(
-                f"| {title}, {n_honest} honest, {n_draws} draws | {', '.join(caught)} | "
-                f"{(honest['flag'] == 'does not follow').sum()}, {(honest['flag'] == 'check').sum()} of "
-                f"{len(honest)}, {honest['p_not_following'].max():.2f} | {np.mean(held):.2f}, "
-                f"{min(held):.2f} | {(honest['upper'] - honest['lower']).mean():.2f} |",
-                flush=True,
-            )
+            row = {"crowd": title, "honest people": n_honest, "draws": n_draws}
+            row |= {f"{name}: flagged + to check": text for name, text in zip(SPAMMERS, caught, strict=True)}
+            row["honest flagged"] = int((honest["flag"] == "does not follow").sum())
+            row["honest to check"] = f"{(honest['flag'] == 'check').sum()} of {len(honest)}"
+            row["largest P(r < .3) of an honest one"] = float(honest["p_not_following"].max())
+            row["coverage of 90 %"], row["worst draw"] = float(np.mean(held)), float(min(held))
+            row["width"] = float((honest["upper"] - honest["lower"]).mean())
+            sheet.add("Two classes: spammers with 80 votes among honest people", row)
 
 
-def show_random(data: Path, n_draws: int) -> None:
+def show_random(sheet: Sheet, data: Path, n_draws: int) -> None:
     """How many of the crowds that never look at the items are called unknown."""
-    print("| random crowds: classes, annotators | unknown, of crowds with 30, 150, 600 votes each |")
     for title, (graph, p) in two_class_scenes(data).items():
         at = diffusions(graph)
         for n_classes, n_annotators in ((2, 4), (3, 4), (3, 20), (8, 4)):
@@ -393,11 +395,20 @@ def show_random(data: Path, n_draws: int) -> None:
                     names = np.repeat(np.arange(n_annotators), size).astype(object)
                     found = fit(at, VoteTable(rows, columns, np.ones(len(rows)), names), n_classes)
                     unknown[place] += set(found.report.flag) == {"unknown"}
-            print(f"| {title}: {n_classes}, {n_annotators} | {unknown} of {n_draws} each |", flush=True)
+            row = {
+                "items": title,
+                "classes": n_classes,
+                "annotators": n_annotators,
+                "crowds of each size": n_draws,
+            }
+            row |= {
+                f"{size} votes each": number for size, number in zip((30, 150, 600), unknown, strict=True)
+            }
+            sheet.add("Random crowds that were called unknown", row)
 
 
 # -------------------------------------------------------------------------------------- mdagreement: judging
-def show_mdagreement(folder: Path, n_draws: int) -> None:
+def show_mdagreement(sheet: Sheet, folder: Path, n_draws: int) -> None:
     """Each item has five votes by five people: some are seen, the others judge.
 
     Which of an item's votes are held out is drawn at random, so they are votes of other people than those
@@ -408,7 +419,7 @@ def show_mdagreement(folder: Path, n_draws: int) -> None:
     votes = VoteTable(rows, columns, np.ones(len(rows)), table["annotator"].to_numpy(dtype=object))
     graph = knn_graph(np.load(folder / "features_tfidfsvd50_f16.npy").astype(np.float32))
     at, n = diffusions(graph), graph.n_items
-    print("| RMSE to the mean held-out vote / Brier score of held-out votes | " + " | ".join(METHODS) + " |")
+    title = "mdagreement: RMSE to the mean held-out vote / Brier score of held-out votes"
     for seen in (4, 1):
         draws = []
         for seed in range(n_draws):
@@ -417,7 +428,7 @@ def show_mdagreement(folder: Path, n_draws: int) -> None:
             place = np.arange(len(rows)) - np.searchsorted(rows[order], rows[order])
             judging = subset(votes, order[place >= seen])
             draws.append(all_methods(at, subset(votes, order[place < seen]), 2, held_out_score(judging, n)))
-        show(f"mdagreement, {seen} of 5 votes seen, {n_draws} draws", draws)
+        show(sheet, title, f"{seen} of 5 votes seen", draws)
 
 
 def held_out_score(votes: VoteTable, n: int) -> Score:
@@ -433,11 +444,11 @@ def held_out_score(votes: VoteTable, n: int) -> Score:
 
 
 # --------------------------------------------------------------------------------------------------- failures
-def show_failures(folder: Path, n_draws: int) -> None:
+def show_failures(sheet: Sheet, folder: Path, n_draws: int) -> None:
     """Collusion (everyone in the ring names the next class) and a confusion half the crowd shares."""
     graph, votes, gold = load_labelme(folder)
     at, score = diffusions(graph), gold_score(gold, 8)
-    print("| error / Brier | " + " | ".join(METHODS) + " |")
+    table = "Planted in labelme, all votes: error / Brier score to the gold labels"
     for share in (0.2, 0.35, 0.45, 0.55):
         draws = []
         for seed in range(n_draws):
@@ -447,7 +458,7 @@ def show_failures(folder: Path, n_draws: int) -> None:
             draws.append(
                 all_methods(at, VoteTable(votes.rows, columns, votes.weights, votes.annotators), 8, score)
             )
-        show(f"labelme, {share:.0%} collude", draws)
+        show(sheet, table, f"{share:.0%} collude", draws)
     draws = []
     for seed in range(n_draws):
         rng = np.random.default_rng(seed)
@@ -457,7 +468,7 @@ def show_failures(folder: Path, n_draws: int) -> None:
         draws.append(
             all_methods(at, VoteTable(votes.rows, columns, votes.weights, votes.annotators), 8, score)
         )
-    show("labelme, half of the crowd takes class 2 for 3", draws)
+    show(sheet, table, "half of the crowd takes class 2 for 3", draws)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The consistency theorem against practice: what it asks for, and when the simulated error is that small.
 
-    python experiments/consistency.py --jsonl consistency.jsonl
+    python -m experiments.consistency --jsonl consistency.jsonl
 
 Three tables. (1) Items and votes that the theorem asks for at epsilon 0.1, delta 0.05 in 1, 2, 5 and 20
 dimensions, with the published constants and with the refined ones. (2) Simulations with the theorem's alpha_n
@@ -14,6 +14,9 @@ import dataclasses
 import json
 import math
 from pathlib import Path
+
+import pandas as pd
+from experiments.stored import store
 
 from softspread.guarantees.simulation import SINE_LIPSCHITZ, simulate_consistency
 from softspread.guarantees.theorem import BOUNDS, plan
@@ -124,8 +127,37 @@ def show(row):
     )
 
 
+def tables(rows):
+    """The three tables of the documentation, by title."""
+    asked, simulated, reached = (
+        pd.DataFrame([row for row in rows if row["table"] == name])
+        for name in ("theorem", "simulation", "reach")
+    )
+    for bound in BOUNDS:
+        reached[f"log10_m, {bound}"] = [row["log10_m"] for row in reached[bound]]
+    reached["log10_n, asked"] = [row["log10_n"] for row in reached["theorem"]]
+    shown = [
+        "graph",
+        "dimension",
+        "n_items",
+        "votes_per_item",
+        "alpha",
+        "largest_error",
+        "largest_error_spread",
+    ]
+    return {
+        "What the theorem asks for, as powers of ten": asked.drop(columns=["table", "epsilon", "lipschitz"]),
+        "Simulated: votes per item fall, and so does the largest error": simulated[
+            [*shown, "rmse", "rmse_spread"]
+        ],
+        "The cheapest simulated budget with every draw within epsilon": reached.drop(
+            columns=["table", *BOUNDS]
+        ),
+    }
+
+
 def main():
-    """Print the tables; write every row to a JSON lines file if asked."""
+    """Print the tables, store them for the documentation; write every row to a JSON lines file if asked."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -145,6 +177,7 @@ def main():
         for row in found:
             print(show(row), flush=True)
             rows.append(row)
+    store("consistency", tables(rows))
     if arguments.jsonl is not None:
         # a radius that does not exist is null: NaN is no JSON
         clean = (

@@ -1,15 +1,14 @@
 """Measure what intervals cover: simulated votes on data whose true soft labels are known.
 
-    python experiments/interval_coverage.py [--data FOLDER] [--only NAME ...] [--draws N] [--budget B]
+    python -m experiments.interval_coverage [--data FOLDER] [--only NAME ...] [--draws N] [--budget B]
 
 For each dataset and budget: draws of votes, uniformly with replacement (the sine curve has a region with few
 votes), fitted as a user would, alpha="auto" (sine curve: 0.99, as in the paper), then per method and level
 the share of entries (item and class) that lie in their interval, the same for entries with a true probability
-above
-0.05, and the mean width; for the level 0.9 also the coverage in each decile of evidence, and that of entries
-that are truly
-0. Means over the draws, and for the calibrated interval the lowest and highest draw. Prints Markdown. Several
-classes: one to five minutes for each case on a quiet core.
+above 0.05, and the mean width; for the level 0.9 also the coverage in each decile of evidence, and that of
+entries that are truly 0. Means over the draws, and for the calibrated interval the lowest and highest draw.
+The tables are printed and stored for the documentation (``experiments/results/interval_coverage.json``).
+Several classes: one to five minutes for each case on a quiet core.
 """
 
 import argparse
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from experiments.stored import Sheet
 from sklearn.datasets import make_moons
 from sklearn.model_selection import cross_val_predict
 from sklearn.neural_network import MLPClassifier
@@ -74,7 +74,7 @@ def deciles(evidence: FloatArray) -> list[IntArray]:
     return [np.asarray(part) for part in np.array_split(np.argsort(evidence, kind="stable"), 10)]
 
 
-def measure(case: Case, budget: float) -> None:
+def measure(sheet: Sheet, case: Case, budget: float) -> None:
     """Print the table of one dataset at one budget."""
     graph = knn_graph(case.X, n_neighbors=20, n_jobs=1)
     started = time.process_time()
@@ -96,10 +96,11 @@ def measure(case: Case, budget: float) -> None:
             at_zero = inside[zero].mean() if zero.any() else np.nan
             overall = (inside.mean(), inside[noticeable].mean(), (upper - lower).mean(), at_zero)
             runs.append((*overall, *(inside[part].mean() for part in parts)))
-    report(case, budget, found, alphas, repeats, (time.process_time() - started) / case.draws)
+    report(sheet, case, budget, found, alphas, repeats, (time.process_time() - started) / case.draws)
 
 
 def report(
+    sheet: Sheet,
     case: Case,
     budget: float,
     found: dict[tuple[str, float], list[tuple[float, ...]]],
@@ -109,33 +110,35 @@ def report(
 ) -> None:
     """Print what all draws of one case gave."""
     n, n_classes = case.truth.shape
+    data = f"{case.name}, {n} items, {n_classes} classes, {budget:g} votes per item"
     chosen = ", ".join(f"{alpha:g}" for alpha in sorted(set(alphas)))
-    print(f"\n### {case.name}: {n} items, {n_classes} classes, budget {budget:.0%}, {case.draws} draws\n")
-    print(
-        f"alpha {chosen}; {np.mean(repeats):.0f} items with two or more votes; {seconds:.1f} s of one core a "
-        "draw. "
-        "Each cell: coverage / coverage where p > 0.05 / mean width.\n"
-    )
-    print("| method | " + " | ".join(f"{level:g}" for level in LEVELS) + " | deciles of evidence at 0.9 |")
-    print("|---|" + "---|" * (len(LEVELS) + 1))
-    for method in METHODS:
-        cells = []
-        for level in LEVELS:
-            inside, noticeable, width = np.mean(found[method, level], axis=0)[:3]
-            cells.append(f"{inside:.3f} / {noticeable:.3f} / {width:.3f}")
-        by_decile = np.mean(found[method, 0.9], axis=0)[4:]
-        print(f"| {method} | " + " | ".join(cells) + " | " + " ".join(f"{x:.2f}" for x in by_decile) + " |")
-    if (case.truth == 0).any():
-        zeros = ", ".join(f"{method} {np.mean(found[method, 0.9], axis=0)[3]:.3f}" for method in METHODS)
-        print(f"\nTrue zeros ({(case.truth == 0).mean():.0%} of all entries) covered at 0.9: {zeros}.")
+    about = {
+        "data": data,
+        "draws": case.draws,
+        "alpha": chosen,
+        "items with two votes": round(np.mean(repeats)),
+    }
     for level in (0.9, 0.95):
         runs = np.array(found["calibrated", level])
-        print(
-            f"\nCalibrated at {level:g}: draws {runs[:, 0].min():.3f} to {runs[:, 0].max():.3f}, where p > "
-            f"0.05 {runs[:, 1].min():.3f} to {runs[:, 1].max():.3f}, deciles of all draws "
-            f"{runs[:, 4:].min():.3f} to {runs[:, 4:].max():.3f}.",
-            flush=True,
-        )
+        about |= {f"at {level:g}": runs[:, 0].mean(), f"at {level:g}, draws": ends(runs[:, 0])}
+        about |= {f"at {level:g}, tenths of evidence": ends(runs[:, 4:])}
+    sheet.add(
+        "Calibrated intervals: coverage, and its range over draws", about | {"processor s per draw": seconds}
+    )
+    for method in METHODS:
+        row = {"method": method}
+        for level in LEVELS:
+            inside, noticeable, width = np.mean(found[method, level], axis=0)[:3]
+            row[f"{level:g}"] = f"{inside:.3f} / {noticeable:.3f} / {width:.3f}"
+        by_decile = np.mean(found[method, 0.9], axis=0)
+        row["true zeros at 0.9"] = float(by_decile[3])
+        row["tenths of evidence at 0.9"] = " ".join(f"{x:.2f}" for x in by_decile[4:])
+        sheet.add(f"{data}: coverage / where p > 0.05 / width", row)
+
+
+def ends(values: FloatArray) -> str:
+    """Lowest and highest."""
+    return f"{values.min():.3f} to {values.max():.3f}"
 
 
 def sine(draws: int) -> Case:
@@ -215,6 +218,7 @@ def main() -> None:
         "mnist": lambda: mnist(folder, few),
         "davidson": lambda: davidson(folder, few),
     }
+    sheet = Sheet("interval_coverage")
     for name in options.only or cases:
         if name not in ("sine", "moons") and not folder.is_dir():
             print(f"\n{name}: skipped, {folder} is not there")
@@ -222,7 +226,8 @@ def main() -> None:
         case = cases[name]()
         for budget in case.budgets:
             if options.budget in (None, budget):
-                measure(case, budget)
+                measure(sheet, case, budget)
+    print(sheet.save())
 
 
 if __name__ == "__main__":

@@ -1,21 +1,20 @@
 """Estimated quality against the truth on cifar10h: bias, coverage, and whether forecasts come true.
 
-    python experiments/quality.py apart held_out forecast forecast_two_moons --draws 10
+    python -m experiments.quality apart held_out forecast forecast_two_moons --draws 10
 
 ``apart``: 2,000 test items receive no votes for fitting, 1,000 votes on the other 8,000 items are spread at
-alpha
-0.9, as in the paper's study; then a random part of the test items receives 1, 2, 3, 5 or 10 votes each.
+alpha 0.9, as in the paper's study; then a random part of the test items receives 1, 2, 3, 5 or 10 votes each.
 ``held_out``: the votes behind the soft labels judge themselves. ``forecast``: the predicted gain of further
 votes against the gain that then comes. The soft labels of cifar10h are the truth from which votes are drawn.
-Data: --data, by default
-../shared/data beside the repository.
+Data: --data, by default ../shared/data beside the repository. The tables are printed and stored for the
+documentation (``experiments/results/quality_of_votes.json``).
 """
 
 import argparse
-import time
 from pathlib import Path
 
 import numpy as np
+from experiments.stored import Sheet
 from sklearn.datasets import make_moons
 from sklearn.neural_network import MLPClassifier
 
@@ -86,19 +85,20 @@ def naive(p, counts):
     return true_quality(counts / counts.sum(1, keepdims=True), p)
 
 
-def show(name, estimates, truths, naives=None):
+def show(sheet, title, about, estimates, truths, naives=None):
     """Mean estimate, its bias with a standard error, spread and coverage of the 90 % interval."""
     for k, measure in enumerate(MEASURES):
         value, lower, upper = (estimates[:, k, j] for j in range(3))
         error = value - truths[:, k]
-        cover = np.mean((lower <= truths[:, k]) & (truths[:, k] <= upper))
-        old = "" if naives is None else f" | {naives[:, k].mean():.4f}"
-        print(
-            f"{name} | {measure:8s} | {truths[:, k].mean():.4f}{old} | {value.mean():.4f} | "
-            f"{error.mean():+.4f} ({error.std() / np.sqrt(len(error)):.4f}) | {error.std():.4f} | "
-            f"{cover:.2f}",
-            flush=True,
-        )
+        row = {**about, "measure": measure, "truth": truths[:, k].mean()}
+        row |= {} if naives is None else {"shares taken for the truth": naives[:, k].mean()}
+        row |= {
+            "estimate": value.mean(),
+            "bias": error.mean(),
+            "its error": error.std() / np.sqrt(len(error)),
+        }
+        row["90 % intervals that held"] = np.mean((lower <= truths[:, k]) & (truths[:, k] <= upper))
+        sheet.add(title, row)
 
 
 def numbers(quality):
@@ -107,12 +107,9 @@ def numbers(quality):
     return [(part.value, part.lower, part.upper) for part in parts]
 
 
-def apart(args, diffusion, truth):
+def apart(sheet, args, diffusion, truth):
     """A set of repeatedly voted items."""
     n, n_classes = truth.shape
-    print(
-        "items x votes | measure | truth on the 2,000 | naive | estimate | bias (se) | sd | coverage of 90 %"
-    )
     for size, r in ((100, 10), (200, 5), (500, 2), (500, 3), (1000, 2), (1000, 3), (2000, 1), (2000, 2)):
         found, truths, naives = [], [], []
         for draw in range(args.draws):
@@ -125,13 +122,14 @@ def apart(args, diffusion, truth):
             found.append(numbers(estimate_quality(p[some], counts, rng=rng)))
             truths.append(true_quality(truth[test], p[test]))
             naives.append(naive(p[some], counts))
-        show(f"{size:4d} x {r:2d}", np.array(found), np.array(truths), np.array(naives))
+        about = {"items": size, "votes on each": r, "draws": args.draws}
+        title = "Judged by votes set apart: cifar10h, 1,000 votes, alpha 0.9"
+        show(sheet, title, about, np.array(found), np.array(truths), np.array(naives))
 
 
-def held_out(args, graph, truth):
+def held_out(sheet, args, graph, truth):
     """The votes behind the soft labels, held out in turn."""
     n, n_classes = truth.shape
-    print("votes, alpha | measure | truth | estimate | bias (se) | sd | coverage of 90 %")
     for m, alpha in ((1000, 0.9), (3000, 0.75), (10_000, 0.5)):
         found, truths = [], []
         diffusion = Diffusion(graph, alpha, n_jobs=1)
@@ -140,17 +138,20 @@ def held_out(args, graph, truth):
             state, p, prior = fitted(diffusion, votes_on(rng.integers(n, size=m), truth, rng), n_classes)
             found.append(numbers(held_out_quality(state, prior, STRENGTH, rng=rng)))
             truths.append(true_quality(truth, p))
-        show(f"{m:6d}, {alpha:4.2f}", np.array(found), np.array(truths))
+        about = {"votes": m, "alpha": alpha, "draws": args.draws}
+        show(
+            sheet,
+            "Judged by the votes behind the soft labels: cifar10h",
+            about,
+            np.array(found),
+            np.array(truths),
+        )
 
 
-def forecast(args, name, graph, truth):
+def forecast(sheet, args, name, graph, truth):
     """Predicted against real gain of further uniform votes, at one alpha or at the best for each."""
     n, n_classes = truth.shape
     cases = FORECASTS[name]
-    print(
-        f"{name}: votes + more, alpha | RMSE now: real, estimated | real gain | predicted gain (sd) | "
-        "share within 90 % interval | share told to stop at 2 %, and real gains below it"
-    )
     for m, more, alphas in cases:
         diffusions = [Diffusion(graph, alpha, n_jobs=1) for alpha in alphas]
         rows = []
@@ -167,11 +168,22 @@ def forecast(args, name, graph, truth):
             stop, right = not guess.worthwhile(), now - then < 0.02 * now
             rows.append((now, guess.rmse_now.value, now - then, guess.gain.value, inside, stop, right))
         mean, spread = np.mean(rows, axis=0), np.std(rows, axis=0)
-        print(
-            f"{m} + {more}, {'/'.join(map(str, alphas))} | {mean[0]:.4f} {mean[1]:.4f} | {mean[2]:.4f} | "
-            f"{mean[3]:.4f} ({spread[3]:.4f}) | {mean[4]:.2f} | {mean[5]:.2f} {mean[6]:.2f}",
-            flush=True,
-        )
+        row = {
+            "data": name,
+            "votes": m,
+            "more": more,
+            "alpha": ", ".join(map(str, alphas)),
+            "draws": args.draws,
+        }
+        row |= {
+            "RMSE now": mean[0],
+            "estimated": mean[1],
+            "gain": mean[2],
+            "predicted": mean[3],
+            "sd": spread[3],
+        }
+        row |= {"90 % intervals that held": mean[4], "said stop at 2 %": mean[5], "gain below 2 %": mean[6]}
+        sheet.add("Forecasts of spreading alone against the real gain", row)
 
 
 def main():
@@ -185,18 +197,18 @@ def main():
     args = parser.parse_args()
     X, truth = load(args.data)
     graph = knn_graph(X, 20, n_jobs=1)
+    sheet = Sheet("quality_of_votes")
     for part in args.parts:
-        start = time.time()
         if part == "apart":
-            apart(args, Diffusion(graph, 0.9, n_jobs=1), truth)
+            apart(sheet, args, Diffusion(graph, 0.9, n_jobs=1), truth)
         elif part == "held_out":
-            held_out(args, graph, truth)
+            held_out(sheet, args, graph, truth)
         elif part == "forecast":
-            forecast(args, "cifar10h", graph, truth)
+            forecast(sheet, args, "cifar10h", graph, truth)
         else:
             moons, moons_truth = two_moons()
-            forecast(args, "two_moons", knn_graph(moons, 20, n_jobs=1), moons_truth)
-        print(f"({part}: {time.time() - start:.0f} s)\n", flush=True)
+            forecast(sheet, args, "two_moons", knn_graph(moons, 20, n_jobs=1), moons_truth)
+    print(sheet.save())
 
 
 if __name__ == "__main__":

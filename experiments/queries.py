@@ -21,8 +21,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from experiments.posterior.datasets import DESIGN, JUDGE, SIZE, Dataset, load, role_of, seed_of
-from experiments.posterior.page import markdown
+from experiments.posterior.page import markdown, runs
 from experiments.posterior.store import Store, log_run, read
+from experiments.stored import store
 from threadpoolctl import threadpool_limits
 
 from softspread import ProbabilisticLabelSpreading, SoftLabeler, SoftspreadWarning, knn_graph, metrics
@@ -125,7 +126,7 @@ def run(
 def run_all(options: argparse.Namespace) -> None:
     """Every dataset, strategy and draw that is not there yet."""
     print(log_run(options.out), flush=True)
-    store = Store(options.out / "queries.csv", KEY, ("rmse", "repeated", "seconds"))
+    kept = Store(options.out / "queries.csv", KEY, ("rmse", "repeated", "seconds"))
     fit = ESTIMATORS[options.estimator]
     for name in options.datasets:
         dataset = load(name, options.data, options.size)
@@ -135,15 +136,15 @@ def run_all(options: argparse.Namespace) -> None:
                 n = len(dataset.truth)
                 votes = uniform_checkpoints(n) if strategy == "uniform" else checkpoints(n)
                 key = (name, options.estimator, strategy, draw)
-                if all(store.has(*key, number) for number in votes):
+                if all(kept.has(*key, number) for number in votes):
                     continue
                 start = time.perf_counter()
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", SoftspreadWarning)  # few second votes: that is studied
                     rows = run(dataset, graph, fit, strategy, draw, votes)
                 for row in rows:
-                    if not store.has(*key, row["votes"]):
-                        store.add((*key, row.pop("votes")), row)
+                    if not kept.has(*key, row["votes"]):
+                        kept.add((*key, row.pop("votes")), row)
                 print(*key, f"{time.perf_counter() - start:.0f} s", flush=True)
 
 
@@ -228,14 +229,17 @@ def summary(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def write_tables(options: argparse.Namespace) -> None:
-    """Tables beside the results, and on the screen."""
+    """Tables on the screen, and stored for the documentation."""
     found = cells(read(options.out / "queries.csv"))
     first = found["level"].str.endswith("votes")
-    early = found[first].drop(columns=["votes", "error", "lowest", "highest"])
-    parts = {"summary": summary(found[~first]), "cells": found[~first], "first_votes": early}
-    for name, table in parts.items():
-        table.to_csv(options.out / f"table_{name}.csv", index=False)
-        print(f"\n{name}\n\n{markdown(table)}")
+    tables = {
+        "Votes needed as a share of uniform ones: mean and worst over the datasets": summary(found[~first]),
+        "Votes needed as a share of uniform ones": found[~first],
+        "After the first votes": found[first].drop(columns=["votes", "error", "lowest", "highest"]),
+    }
+    for title, table in tables.items():
+        print(f"\n{title}\n\n{markdown(table)}")
+    print(store("queries", tables, runs(options.out, "experiments.queries")))
 
 
 # ---------------------------------------------------------------------------------------------------- speed

@@ -23,9 +23,8 @@ def this_run() -> dict[str, str]:
     """The command that is running, its date and commit."""
     words = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
     commit = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
-    program = Path(sys.argv[0])
-    name = program.relative_to(ROOT) if program.is_relative_to(ROOT) else program.name
-    command = " ".join(["python", str(name), *without_folders(sys.argv[1:])])
+    module = ".".join(Path(sys.argv[0]).resolve().relative_to(ROOT).with_suffix("").parts)
+    command = " ".join(["python -m", module.removesuffix(".__main__"), *without_folders(sys.argv[1:])])
     return {"command": command, "date": f"{datetime.now(UTC):%Y-%m-%d}", "commit": commit}
 
 
@@ -41,15 +40,50 @@ def without_folders(words: Sequence[str]) -> list[str]:
 
 
 def store(name: str, tables: Mapping[str, pd.DataFrame], runs: Sequence[Mapping[str, str]] = ()) -> Path:
-    """Write the tables by title, each with its rows as numbers, and what was run."""
-    drawn = [
-        {"title": title, "columns": [str(column) for column in table.columns], "rows": rows(table)}
-        for title, table in tables.items()
-    ]
-    RESULTS.mkdir(exist_ok=True)
+    """Write the tables by title, with what was run; tables of other titles stay as they are.
+
+    Without ``runs`` it is the command that is running now.
+    """
     path = RESULTS / f"{name}.json"
-    path.write_text(json.dumps({"runs": list(runs) or [this_run()], "tables": drawn}, indent=1) + "\n")
+    before = json.loads(path.read_text()) if path.exists() else {"runs": [], "tables": []}
+    runs = list(runs) or [this_run()]
+    commands = {run["command"] for run in runs}
+    new = {
+        title: {"title": title, "columns": [str(column) for column in table.columns], "rows": rows(table)}
+        for title, table in tables.items()
+    }
+    drawn = {table["title"]: table for table in before["tables"]} | new
+    kept = [run for run in before["runs"] if run["command"] not in commands]
+    RESULTS.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"runs": kept + runs, "tables": list(drawn.values())}, indent=1) + "\n")
     return path
+
+
+class Sheet:
+    """Tables that grow row by row: each row is printed as it comes, all are stored at the end.
+
+    Parameters
+    ----------
+    name : of the stored file
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._tables: dict[str, list[Mapping[str, Any]]] = {}
+
+    def add(self, title: str, row: Mapping[str, Any]) -> None:
+        """Add a row to the table of that title."""
+        if title not in self._tables:
+            print(f"\n{title}\n{' | '.join(row)}")
+        self._tables.setdefault(title, []).append(row)
+        print(
+            " | ".join(f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row.values()),
+            flush=True,
+        )
+
+    def save(self) -> Path:
+        """Store all tables."""
+        return store(self.name, {title: pd.DataFrame(table) for title, table in self._tables.items()})
 
 
 def rows(table: pd.DataFrame) -> list[list[Any]]:

@@ -1,11 +1,12 @@
 """How good is tuning without ground truth?
 
-    python experiments/tuning.py alpha DATA [--votes 100 1000 10000 100000] [--draws 3]
-    python experiments/tuning.py prior DATA [--votes 100 1000 10000] [--draws 3]
-    python experiments/tuning.py strategies DATA [--datasets two_moons cifar10h] [--draws 5]
-    python experiments/tuning.py truth DATA [--votes 1000]
+    python -m experiments.tuning alpha [--votes 100 1000 10000 100000] [--draws 3]
+    python -m experiments.tuning prior [--votes 100 1000 10000] [--draws 3]
+    python -m experiments.tuning strategies [--datasets two_moons cifar10h] [--draws 5]
+    python -m experiments.tuning truth [--votes 1000]
 
-DATA is the folder that holds cifar10h, davidson and mnist. alpha and prior: all 10,000 items of cifar10h
+--data is the folder that holds cifar10h, davidson and mnist; the tables are printed and stored for the
+documentation (``experiments/results/tuning.json``). alpha and prior: all 10,000 items of cifar10h
 (features_efflite2_umap20, 20 neighbours), votes drawn uniformly with replacement from the human soft labels.
 strategies: 1,000 items of several datasets, votes placed by query strategies; RMSE of the chosen alpha over
 that of the best in hindsight, mean and (worst) of the draws, and the number of repeats. truth: Bayesian
@@ -18,6 +19,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from experiments.stored import Sheet
 from sklearn.datasets import make_moons
 from sklearn.neural_network import MLPClassifier
 
@@ -97,13 +99,9 @@ class Cifar10h:
         return rmse(self.truth, p)
 
 
-def show_alpha(data: Path, budgets: list[int], seeds: range) -> None:
+def show_alpha(sheet: Sheet, data: Path, budgets: list[int], seeds: range) -> None:
     """The alpha chosen by held-out votes against the best of the grid in hindsight."""
     bench = Cifar10h(data)
-    print(
-        "votes | chosen alpha | best alpha | RMSE | best RMSE | worst ratio | log: alpha | log: worst ratio "
-        "| s"
-    )
     for n_votes in budgets:
         rows = []
         for seed in seeds:
@@ -129,20 +127,24 @@ def show_alpha(data: Path, budgets: list[int], seeds: range) -> None:
         chosen, best, got, least, log_alpha, by_log, seconds = (
             np.array(column) for column in zip(*rows, strict=True)
         )
-        print(
-            f"{n_votes} | {_list(chosen)} | {_list(best)} | {got.mean():.4f} | {least.mean():.4f} | "
-            f"{(got / least).max():.3f} | {_list(log_alpha)} | {(by_log / least).max():.3f} | "
-            f"{seconds.mean():.1f}",
-            flush=True,
+        row = {
+            "votes": n_votes,
+            "draws": len(seeds),
+            "chosen alpha": _list(chosen),
+            "best alpha": _list(best),
+        }
+        row |= {"RMSE": got.mean(), "RMSE at the best": least.mean(), "worst ratio": (got / least).max()}
+        row |= {"log score: alpha": _list(log_alpha), "log score: worst ratio": (by_log / least).max()}
+        sheet.add(
+            "Alpha chosen from votes on cifar10h against the best in hindsight",
+            row | {"seconds": seconds.mean()},
         )
 
 
-def show_prior(data: Path, budgets: list[int], seeds: range) -> None:
+def show_prior(sheet: Sheet, data: Path, budgets: list[int], seeds: range) -> None:
     """A classifier as prior, its strength chosen too; and the same with shuffled rows."""
     bench = Cifar10h(data)
     shuffled = bench.prior[np.random.default_rng(9).permutation(len(bench.prior))]
-    print(f"prior alone: RMSE {rmse(bench.truth, bench.prior):.4f}")
-    print("votes | no prior | with prior | alpha | strength | s | shuffled rows | worst ratio to no prior")
     for n_votes in budgets:
         rows = []
         for seed in seeds:
@@ -155,22 +157,21 @@ def show_prior(data: Path, budgets: list[int], seeds: range) -> None:
         alone, error, alpha, strength, seconds, misled = (
             np.array(column) for column in zip(*rows, strict=True)
         )
-        print(
-            f"{n_votes} | {alone.mean():.4f} | {error.mean():.4f} | {_list(alpha)} | {_list(strength)} | "
-            f"{seconds.mean():.1f} | {misled.mean():.4f} | {(misled / alone).max():.3f}",
-            flush=True,
-        )
+        row = {"votes": n_votes, "draws": len(seeds), "prior alone": rmse(bench.truth, bench.prior)}
+        row |= {"no prior": alone.mean(), "with prior": error.mean(), "alpha": _list(alpha)}
+        row |= {"strength": _list(strength), "rows of the prior shuffled": misled.mean()}
+        row |= {"worst ratio, shuffled to none": (misled / alone).max(), "seconds": seconds.mean()}
+        sheet.add("A classifier's predictions as prior on cifar10h: RMSE", row)
 
 
-def show_truth(data: Path, budgets: list[int], n_trials: int) -> None:
+def show_truth(sheet: Sheet, data: Path, budgets: list[int], n_trials: int) -> None:
     """What 200 trials against the truth find."""
     bench = Cifar10h(data)
     for n_votes in budgets:
         votes = draw(bench.truth, n_votes, 0)
         named = Votes.from_pairs(votes.rows, votes.columns, classes=range(10))
-        start = time.perf_counter()
         found = tune(bench.X, named, truth=bench.truth, n_trials=n_trials, random_state=0)
-        print(f"{n_votes} votes, {time.perf_counter() - start:.0f} s: {found.summary()}", flush=True)
+        sheet.add("Tuned against the truth", {"votes": n_votes, "trials": n_trials, "found": found.summary()})
 
 
 def _list(values):
@@ -225,9 +226,8 @@ DATASETS = {
 }
 
 
-def show_strategies(data: Path, names: list[str], seeds: range) -> None:
+def show_strategies(sheet: Sheet, data: Path, names: list[str], seeds: range) -> None:
     """Mean and worst ratio for each strategy and number of votes."""
-    print("dataset | strategy | " + " | ".join(f"{share:g} votes an item" for share in SHARES) + " | repeats")
     for name in names:
         X, truth = DATASETS[name](data)
         keep = np.random.default_rng(0).permutation(len(X))[:MOST_ITEMS]
@@ -245,10 +245,10 @@ def show_strategies(data: Path, names: list[str], seeds: range) -> None:
             cells = [
                 f"{mean:.2f} ({worst:.2f})" for mean, worst in zip(ratios.mean(0), ratios.max(0), strict=True)
             ]
-            print(
-                f"{name} | {strategy} | {' | '.join(cells)} | {_list(np.mean(repeats, axis=0).round())}",
-                flush=True,
-            )
+            row = {"dataset": name, "strategy": strategy, "draws": len(seeds)}
+            row |= {f"{share:g} votes per item": cell for share, cell in zip(SHARES, cells, strict=True)}
+            row["repeats at each"] = _list(np.mean(repeats, axis=0).round())
+            sheet.add("RMSE at the chosen alpha over that at the best: mean (worst) by query strategy", row)
 
 
 def _ratios(graph, truth, reach, strategy, rng):
@@ -283,22 +283,25 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("what", choices=["alpha", "prior", "strategies", "truth"])
-    parser.add_argument("data", type=Path)
+    parser.add_argument(
+        "--data", type=Path, default=Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
+    )
     parser.add_argument("--votes", type=int, nargs="+")
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--datasets", nargs="+", choices=list(DATASETS), default=list(DATASETS))
     parser.add_argument("--trials", type=int, default=200)
     given = parser.parse_args()
-    seeds = range(given.first_seed, given.first_seed + given.draws)
+    seeds, sheet = range(given.first_seed, given.first_seed + given.draws), Sheet("tuning")
     if given.what == "alpha":
-        show_alpha(given.data, given.votes or [100, 1_000, 10_000, 100_000], seeds)
+        show_alpha(sheet, given.data, given.votes or [100, 1_000, 10_000, 100_000], seeds)
     elif given.what == "prior":
-        show_prior(given.data, given.votes or [100, 1_000, 10_000], seeds)
+        show_prior(sheet, given.data, given.votes or [100, 1_000, 10_000], seeds)
     elif given.what == "strategies":
-        show_strategies(given.data, given.datasets, seeds)
+        show_strategies(sheet, given.data, given.datasets, seeds)
     else:
-        show_truth(given.data, given.votes or [1_000], given.trials)
+        show_truth(sheet, given.data, given.votes or [1_000], given.trials)
+    print(sheet.save())
 
 
 if __name__ == "__main__":

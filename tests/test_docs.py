@@ -1,6 +1,8 @@
 """What the docs promise about the code holds: formulas, rooms, links."""
 
+import json
 import re
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -64,6 +66,41 @@ def made_by_the_site(page, link):
     return target.is_relative_to(ROOT / "docs") and target.relative_to(ROOT / "docs").as_posix().startswith(
         GENERATED
     )
+
+
+def test_the_readme_links_to_pages_that_are_there():
+    """Its links are absolute, for package indexes, and each leads to a file of this repository."""
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]
+    site, repository = urls["Documentation"], urls["Repository"]
+    raw = repository.replace("//github.com", "//raw.githubusercontent.com")
+    links = re.findall(r"\]\(([^)#\s]+)\)", (ROOT / "README.md").read_text())
+    assert len(links) > 5
+    for link in links:
+        if link.startswith(site):
+            page = "docs/" + (link.removeprefix(site) or "index.html")
+            assert page.startswith("docs/gallery") or (ROOT / page).with_suffix(".md").exists(), link
+        elif link.startswith((repository, raw)):
+            path = link.removeprefix(repository).removeprefix(raw).removeprefix("/blob")
+            assert (ROOT / path.removeprefix("/main/")).exists(), link
+        else:
+            assert link.startswith("https://arxiv.org/"), link
+
+
+def test_measurements_are_drawn_from_stored_runs():
+    """Every stored result is on a page, and has its commands with commit and date; no cell is left over."""
+    stored = {
+        path.stem: json.loads(path.read_text()) for path in (ROOT / "experiments/results").glob("*.json")
+    }
+    drawn = {name for page in DOCS for name in re.findall(r"\{measurement\} (\w+)", page.read_text())}
+    assert drawn == set(stored)
+    for name, result in stored.items():
+        assert min(len(result["runs"]), len(result["tables"])) > 0, name
+        for run in result["runs"]:
+            assert re.fullmatch(r"[0-9a-f]{7,40}", run["commit"]), (name, run)
+            assert re.fullmatch(r"20\d\d-\d\d-\d\d", run["date"]), (name, run)
+            assert re.match(r"(python -m|softspread) ", run["command"]), (name, run)
+        for table in result["tables"]:
+            assert {len(row) for row in table["rows"]} == {len(table["columns"])}, (name, table["title"])
 
 
 def test_every_page_is_in_the_contents():

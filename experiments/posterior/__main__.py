@@ -16,7 +16,6 @@ from threadpoolctl import threadpool_limits
 
 DEFAULT_DATA = Path(__file__).resolve().parents[2] / ".." / "shared" / "data"
 KEPT = Path(__file__).parent / "results"
-PAGE = Path(__file__).parents[2] / "docs" / "measurements-posterior.md"
 COMMANDS = {
     "peers": "every peer at every setting",
     "labeler": "SoftLabeler: soft labels and intervals",
@@ -66,7 +65,6 @@ def read_command_line() -> argparse.Namespace:
     tables.add_argument("--peers", type=Path, help="folder of the peers' results, if another one")
     page = commands.add_parser("page", help="the page of measurements", description="The page.")
     page.add_argument("--out", type=Path, default=KEPT, help="folder of the tables")
-    page.add_argument("--page", type=Path, default=PAGE, help="the page to write")
     return parser.parse_args()
 
 
@@ -82,7 +80,7 @@ def main() -> None:
     if options.command == "page":
         from experiments.posterior import page
 
-        page.write_page(options.out, options.page)
+        print(page.write_page(options.out))
         return
     from experiments.posterior import gains, run
 
