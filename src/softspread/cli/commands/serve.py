@@ -14,7 +14,10 @@ from softspread.errors import InputError
 if TYPE_CHECKING:
     from softspread.web.project.service import Service
 
-LIBRARIES = ("alembic", "argon2", "fastapi", "jinja2", "PIL", "python_multipart", "sqlalchemy", "uvicorn")
+LIBRARIES = (
+    *("alembic", "argon2", "fastapi", "jinja2", "markdown_it", "PIL", "python_multipart", "sqlalchemy"),
+    "uvicorn",
+)
 
 
 @dataclass(frozen=True, slots=True)

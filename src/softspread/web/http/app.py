@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from softspread.web.http.access import RATE_LIMITS, AppContext, RateLimits
 from softspread.web.http.middleware import SecurityMiddleware
 from softspread.web.http.problems import HANDLED, answer_problem
-from softspread.web.http.routes import label_studio, pages, people, results, voting
+from softspread.web.http.routes import label_studio, pages, people, project, results, voting
 from softspread.web.log.accounts import DAY, RULES, AccountRules, Accounts
 from softspread.web.project.service import Service
 
@@ -62,7 +62,7 @@ def create_app(
         lifespan=life,
     )
     app.state.context = context
-    for part in (voting, results, people, label_studio, pages):
+    for part in (voting, results, people, project, label_studio, pages):
         app.include_router(part.router)
     app.mount("/static", _Static(directory=Path(__file__).parent / "static"))
     app.add_middleware(SyncFastPath)  # inside SecurityMiddleware, which is added after it

@@ -6,9 +6,11 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from softspread.web.log.entry import LONGEST_ITEM, LONGEST_KEY, LONGEST_LABEL, LONGEST_NAME, Outcome
 from softspread.web.project.service import MOST_AHEAD, Card, Progress
+from softspread.web.project.settings import LONGEST_GUIDELINES, LONGEST_QUESTION
 
 MOST_OPERATIONS = 100  # in one request
 MOST_ROWS = 1_000  # items in one answer
+MOST_OVERLAP = 1_000  # people per item
 
 Key = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_KEY, pattern=r"^[\x21-\x7e]+$")]
 ItemId = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ITEM)]
@@ -113,6 +115,21 @@ class ActiveIn(Strict):
     active: bool
 
 
+class ProjectChange(Strict):
+    """Settings to change; those that are left out stay. ``revision``: refuse if there were changes since."""
+
+    title: Annotated[str, StringConstraints(min_length=1, max_length=200)] = ""
+    question: Annotated[str, StringConstraints(max_length=LONGEST_QUESTION)] = ""
+    guidelines: Annotated[str, StringConstraints(max_length=LONGEST_GUIDELINES)] = ""
+    status: Literal["running", "paused", "finished"] = "running"
+    mode: Literal["blind", "assisted"] = "blind"
+    strategy: Annotated[str, StringConstraints(max_length=200)] = ""
+    overlap: Annotated[int, Field(ge=1, le=MOST_OVERLAP)] = 1
+    uniform_share: Annotated[float, Field(ge=0, le=1)] = 0.0
+    gold_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    revision: Annotated[int, Field(ge=0, le=2**53)] | None = None
+
+
 # ---------------------------------------------------------------------------------------------------- answers
 class OutcomesOut(BaseModel):
     """In the order of the request."""
@@ -125,6 +142,8 @@ class SyncOut(OutcomesOut):
 
     items: list[Card]
     progress: Progress
+    status: str
+    revision: int
 
 
 class ProjectOut(BaseModel):
@@ -137,6 +156,11 @@ class ProjectOut(BaseModel):
     strategy: str
     overlap: int
     items: int
+    guidelines: str
+    status: str
+    uniform_share: float
+    gold_share: float
+    revision: int
 
 
 class SoftLabelOut(BaseModel):

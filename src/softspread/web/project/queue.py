@@ -92,6 +92,13 @@ class Queue:
         self.refill()
         self._thread.start()
 
+    def set_rule(self, rule: QueueRule) -> None:
+        """Choose and hand out by another rule from now on; items that someone holds stay theirs."""
+        with self._lock:
+            self._rule, self._pool = rule, []
+            self._chosen_at = -np.inf
+        self.refill()
+
     def stop(self) -> None:
         """End."""
         self._stopping = True

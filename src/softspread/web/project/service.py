@@ -29,6 +29,7 @@ from softspread.web.log.ledger import Ledger
 from softspread.web.log.store import Store
 from softspread.web.log.writer import Writer
 from softspread.web.project.analyst import Analyst, latency, records, timeline
+from softspread.web.project.changes import Changes, ConflictError, read_changes, write_changes
 from softspread.web.project.in_words import learned_from
 from softspread.web.project.item_map import ItemMap, load_or_map
 from softspread.web.project.items import ItemSource
@@ -36,7 +37,7 @@ from softspread.web.project.learner import CONFIDENCE_LEVEL, Learner
 from softspread.web.project.live_state import LiveState
 from softspread.web.project.queue import Queue, QueueRule
 from softspread.web.project.saved_graph import load_or_build
-from softspread.web.project.settings import GRAPH_FILE, Settings
+from softspread.web.project.settings import FINISHED, GRAPH_FILE, RUNNING, Settings
 from softspread.web.project.snapshots import load_learned, save_learned
 from softspread.web.project.thread_priority import lower_priority
 
@@ -88,7 +89,9 @@ class Service:
         clock: Callable[[], float] = time.time,
         refit: RefitRule = REFIT,
     ) -> None:
-        self.settings, self._refit = settings, refit
+        self.settings, self._started_with, self._refit = settings, settings, refit
+        self.changes = Changes({})
+        self._changing = threading.Lock()  # one change after the other
         if len(items) != len(X):
             raise InputError(f"there are {len(items):,} items but {len(X):,} embeddings.")
         self.items, self._X, self._graph, self._features = items, X, graph, features
@@ -118,11 +121,12 @@ class Service:
     # ------------------------------------------------------------------------------------------ start and end
     def start(self) -> None:
         """Open the log, bring the state up to it, begin to answer."""
-        settings = self.settings
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
-        self.store = Store(settings.url)
+        self.settings.data_dir.mkdir(parents=True, exist_ok=True)
+        self.store = Store(self.settings.url)
         self.store.start()
         try:
+            self.changes = read_changes(self.store)
+            self.settings = settings = self.changes.applied_to(self._started_with)
             self.history = History(self.items.index, self.classes)
             self.graph = self._graph or load_or_build(
                 settings.data_dir / GRAPH_FILE,
@@ -153,13 +157,7 @@ class Service:
                 self.history.counts(len(self.items)),
                 self.ledger,
                 self.state.choosing,
-                QueueRule(
-                    settings.strategy,
-                    settings.overlap,
-                    settings.lease_seconds,
-                    settings.gold_share,
-                    settings.uniform_share,
-                ),
+                _queue_rule(settings),
                 rng=np.random.default_rng(settings.seed),
                 gold=list(self.gold),
                 prepare=self.state.prepare,
@@ -181,6 +179,27 @@ class Service:
         self.state.stop()
         self.analyst.stop()
         self.store.close()
+
+    # ------------------------------------------------------------------------------------------------ changes
+    def change(self, values: dict[str, Any], revision: int | None = None) -> None:
+        """Change settings while people vote; they are in the database when this returns.
+
+        Parameters
+        ----------
+        values : fields of the settings, those of `changes.CHANGEABLE`
+        revision : the revision that the sender has seen; refused if there were changes since. None: any
+        """
+        with self._changing:
+            if revision is not None and revision != self.changes.revision:
+                raise ConflictError("someone changed the settings meanwhile; reload the page and try again.")
+            changes = self.changes.and_then(values)
+            settings = changes.applied_to(self._started_with)
+            write_changes(self.store, changes)
+            rule_changed = _queue_rule(settings) != _queue_rule(self.settings)
+            self.settings, self.changes = settings, changes
+            if rule_changed:
+                self.queue.set_rule(_queue_rule(settings))
+        self._changed()
 
     def _save_learned(self) -> None:
         save_learned(self.settings.data_dir, self.state.learned)
@@ -236,14 +255,23 @@ class Service:
         self, annotator: str, item: str, label: str, key: str, *, unsure: bool = False, origin: str = "api"
     ) -> Entry:
         """A vote, ready to be submitted."""
+        self._check_open()
+        return self._with_choice(self._vote(annotator, item, label, key, unsure, origin))
+
+    def _check_open(self) -> None:
+        if self.settings.status == FINISHED:
+            raise InputError("this project is finished and takes no votes; a lead can open it again.")
+
+    def _vote(self, annotator: str, item: str, label: str, key: str, unsure: bool, origin: str) -> Entry:
         if label not in self._column_of:
             raise InputError(f"there is no class {label!r}; the classes are {', '.join(self.classes[:20])}.")
         weight = self.settings.unsure_weight if unsure else 1.0
-        made = Entry(VOTE, _checked_key(key), annotator, item, label, weight, origin=origin)
-        return self._with_choice(made)
+        self.row_of(item)
+        return Entry(VOTE, _checked_key(key), annotator, item, label, weight, origin=origin)
 
     def skip(self, annotator: str, item: str, key: str, *, origin: str = "api") -> Entry:
         """A skip, ready to be submitted."""
+        self._check_open()
         return self._with_choice(Entry(SKIP, _checked_key(key), annotator, item, origin=origin))
 
     def _with_choice(self, entry: Entry) -> Entry:
@@ -255,6 +283,7 @@ class Service:
 
     def undo(self, annotator: str, vote_key: str, key: str, *, origin: str = "api") -> Entry:
         """An undo of the annotator's own vote, named by its key, ready to be submitted."""
+        self._check_open()
         return Entry(UNDO, _checked_key(key), annotator, origin=origin, undoes_key=vote_key)
 
     def submit(self, entries: Sequence[Entry]) -> "Future[list[Outcome]]":
@@ -263,6 +292,8 @@ class Service:
 
     def assign(self, annotator: str, wanted: int, holding: Sequence[str] = ()) -> list[Card]:
         """The next items for a user; those that the page holds only if their hints may have changed."""
+        if self.settings.status != RUNNING:
+            return []
         held = [row for row in map(self.items.row_of, holding) if row is not None]
         rows = self.queue.assign(annotator, min(wanted, MOST_AHEAD), held[:MOST_AHEAD])
         if self.settings.mode == "assisted":
@@ -358,6 +389,7 @@ class Service:
         return {
             "version": self.version,
             "title": self.settings.title,
+            "status": self.settings.status,
             "classes": self.classes,
             "counts": self.counts(),
             "overview": overview,
@@ -392,7 +424,7 @@ class Service:
         entries = []
         for number, (item, label, name) in enumerate(zip(items, labels, names, strict=True)):
             who = IMPORTED if name is None or pd.isna(name) else str(name)
-            made = self.vote(who, str(item), str(label), f"import-{mark}-{number}", origin=IMPORTED)
+            made = self._vote(who, str(item), str(label), f"import-{mark}-{number}", False, IMPORTED)
             entries.append(made if weights is None else replace(made, weight=float(weights[number])))
         new = 0
         for start in range(0, len(entries), IMPORTED_AT_ONCE):
@@ -400,6 +432,16 @@ class Service:
             new += sum(outcome.status == "accepted" for outcome in outcomes)
         self.store.set_fact(f"import {mark}", new)
         return new
+
+
+def _queue_rule(settings: Settings) -> QueueRule:
+    return QueueRule(
+        settings.strategy,
+        settings.overlap,
+        settings.lease_seconds,
+        settings.gold_share,
+        settings.uniform_share,
+    )
 
 
 def _checked_key(key: str) -> str:

@@ -11,6 +11,8 @@ from softspread.tuning.candidates import alpha_candidates
 from softspread.web.log.entry import LONGEST_LABEL
 
 MODES = ("blind", "assisted")
+RUNNING, PAUSED, FINISHED = STATUSES = ("running", "paused", "finished")
+LONGEST_QUESTION, LONGEST_GUIDELINES = 500, 50_000  # characters
 LOCAL_HOSTS = ("127.0.0.1", "::1", "localhost")
 CLASS_KEYS = "123456789abcdefghijklmnopqrstvwxy"  # u is "unsure", z is "undo"
 MOST_CLASSES = 1000  # a page of buttons beyond this helps nobody
@@ -20,13 +22,15 @@ GRAPH_FILE = "graph.npz"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One project, as it was started; nothing here changes while the server runs."""
+    """One project. A lead may change some of it while the server runs: see `changes`."""
 
     classes: tuple[str, ...]
     data_dir: Path
     database_url: str | None = None  # None: SQLite in ``data_dir``
     title: str = "softspread"
     question: str = "Which class is it?"
+    guidelines: str = ""  # Markdown, for the people who vote
+    status: str = RUNNING  # "paused" hands out nothing, "finished" takes no votes either
     auth: bool = True
     host: str = "127.0.0.1"
     port: int = 8000
@@ -47,6 +51,10 @@ class Settings:
     def __post_init__(self) -> None:
         check_classes(self.classes)
         validation.choice("mode", self.mode, MODES)
+        validation.choice("status", self.status, STATUSES)
+        _check_text("question", self.question, LONGEST_QUESTION)
+        _check_text("guidelines", self.guidelines, LONGEST_GUIDELINES)
+        _check_text("title", self.title, LONGEST_QUESTION)
         STRATEGIES.check(self.strategy)
         validation.count("overlap", self.overlap, smallest=1)
         alpha_candidates(self.alpha)
@@ -73,6 +81,13 @@ class Settings:
     def url(self) -> str:
         """SQLAlchemy's address of the database."""
         return self.database_url or f"sqlite:///{(self.data_dir / DATABASE_FILE).resolve()}"
+
+
+def _check_text(name: str, text: str, longest: int) -> None:
+    if len(text) > longest or "\0" in text:
+        raise InputError(
+            f"{name} may have at most {longest:,} characters and no zero byte, got {len(text):,} characters."
+        )
 
 
 def check_classes(classes: Sequence[str]) -> None:

@@ -11,12 +11,14 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
 
 from softspread.errors import InputError
+from softspread.queries.registry import STRATEGIES
 from softspread.web.http.access import SESSION_COOKIE, AppContext, Context, address_of, check_origin
+from softspread.web.http.markdown import render
 from softspread.web.http.problems import PageProblem, Redirect
 from softspread.web.http.rendering import page
 from softspread.web.log.accounts import LONGEST_PASSWORD, SHORTEST_PASSWORD, Accounts, User, secrets_equal
 from softspread.web.log.entry import LONGEST_NAME
-from softspread.web.project.settings import class_keys
+from softspread.web.project.settings import LONGEST_GUIDELINES, LONGEST_QUESTION, class_keys
 
 router = APIRouter(include_in_schema=False)
 FORM_COOKIE = "softspread_form"  # of the forms before there is a session
@@ -83,8 +85,13 @@ async def vote(request: Request, user: PageUser, context: Context) -> Response:
         "project": settings.title,
         "csrf": user.csrf,
         "lease": settings.lease_seconds,
+        "revision": context.service.changes.revision,
     }
-    shown = {"question": settings.question, "mode": settings.mode}
+    shown = {
+        "question": settings.question,
+        "mode": settings.mode,
+        "guidelines": render(settings.guidelines),
+    }
     return page(request, "vote.html", user=user, config=config, **shown)
 
 
@@ -101,6 +108,24 @@ async def people(request: Request, user: PageAdmin, context: Context) -> Respons
     if context.accounts is None:
         raise PageProblem(404, "No accounts", "This server runs without accounts, for this machine only.")
     return page(request, "people.html", user=user, config={"csrf": user.csrf, "me": user.id})
+
+
+@router.get("/project")
+async def project(request: Request, user: PageAdmin, context: Context) -> Response:
+    """The settings."""
+    service = context.service
+    config = {"csrf": user.csrf, "revision": service.changes.revision}
+    limits = {"longest_question": LONGEST_QUESTION, "longest_guidelines": LONGEST_GUIDELINES}
+    return page(
+        request,
+        "project.html",
+        user=user,
+        config=config,
+        settings=service.settings,
+        strategies=STRATEGIES.names(),
+        guidelines=render(service.settings.guidelines),
+        **limits,
+    )
 
 
 # --------------------------------------------------------------------------------------- sign in, out, accept

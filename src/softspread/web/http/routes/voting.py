@@ -14,6 +14,7 @@ from softspread.errors import InputError
 from softspread.web.http import schemas
 from softspread.web.http.access import AppContext, Context, CurrentUser, Project, current_user, get_context
 from softspread.web.http.problems import USUAL, documented
+from softspread.web.http.routes.project import described
 from softspread.web.log.accounts import User
 from softspread.web.log.entry import KIND_NAMES, Entry, Outcome
 from softspread.web.project.service import Service
@@ -31,7 +32,7 @@ _as_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 @router.get("/project")
 async def project(user: CurrentUser, service: Project) -> schemas.ProjectOut:
     """What is voted on, and how."""
-    return schemas.ProjectOut(**asdict(service.settings), items=len(service.items))
+    return described(service)
 
 
 @router.post(
@@ -53,6 +54,8 @@ async def sync(request: Request) -> Response:
         "outcomes": await perform(context, user, body.operations, "page"),
         "items": context.service.assign(user.name, body.wanted, body.holding) if body.wanted else [],
         "progress": context.service.progress(user.name),
+        "status": context.service.settings.status,
+        "revision": context.service.changes.revision,
     }
     return Response(_as_json(answer), media_type="application/json")
 

@@ -225,6 +225,8 @@ async function load() {
     last = Date.now();
     const data = await ask("GET", "/api/v1/dashboard");
     seen = data.version;
+    $("status-note").hidden = data.status === "running";
+    $("status-note").textContent = `Voting is ${data.status}; open it again on the page Project.`;
     showCounts(data.counts);
     showQuality(data);
     showLearned(data.learned);

@@ -17,6 +17,8 @@ let unsure = false;
 let chosenBefore = null; // label of a vote just taken back
 let sending = false, again = false, pause = FIRST_PAUSE, timer = 0;
 let finished = false, locked = false;
+let status = "running"; // or "paused", "finished": a lead decides
+const CLOSED = { paused: "Voting is paused. Your votes are kept; new items appear here when it goes on.", finished: "Voting is finished. Thank you!" };
 let refused = ""; // why the last operation was not counted, until the next one
 const pictures = new Map(); // row -> Image, kept so that the browser keeps the bytes
 
@@ -54,7 +56,7 @@ function show() {
   $("progress").textContent = `${voted} ${voted === 1 ? "vote" : "votes"}`;
   setUnsure(unsure);
   if (!card) {
-    waiting.textContent = finished
+    waiting.textContent = CLOSED[status] ? CLOSED[status] : finished
       ? "That was all for now. Thank you! New items appear here when there are any."
       : locked ? "You are signed out. Reload the page to sign in; your votes are kept."
       : navigator.onLine ? "Looking for the next item…" : "No connection. Your votes are kept and sent later.";
@@ -192,6 +194,9 @@ function noteRefusal(outcome, operation) {
 }
 
 function take(answer) {
+  if (answer.revision !== config.revision && !outbox.waiting().length) location.reload(); // a lead changed the question or the classes
+  status = answer.status;
+  if (CLOSED[status]) ahead = [];
   const before = ahead[0]?.item;
   const left = new Set(outbox.waiting().filter(([, one]) => one.item).map(([, one]) => one.item));
   const mine = new Set(ahead.map((card) => card.item));

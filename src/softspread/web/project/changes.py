@@ -1,0 +1,62 @@
+"""What a lead changes while the server runs, kept in the database so that a restart keeps it.
+
+    settings of the start  +  changes in the database  ->  settings in force
+
+Fields that nobody changed on the page follow the command line; a changed one stays as it was changed.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from softspread.errors import InputError
+from softspread.web.log.store import Store
+from softspread.web.project.settings import Settings
+
+FACT = "settings"
+# Fields that take effect at once
+CHANGEABLE = (
+    *("title", "question", "guidelines", "status"),
+    *("mode", "strategy", "overlap", "uniform_share", "gold_share"),
+)
+
+
+class ConflictError(InputError):
+    """The settings were changed by someone else since they were read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The fields that were changed on the page, and how often that happened."""
+
+    values: dict[str, Any]
+    revision: int = 0
+
+    def applied_to(self, settings: Settings) -> Settings:
+        """The settings in force; InputError where the changes make no sense with these settings."""
+        return replace(settings, **self.values)
+
+    def and_then(self, values: dict[str, Any]) -> "Changes":
+        """With further changes.
+
+        Examples
+        --------
+        >>> Changes({"overlap": 2}).and_then({"question": "Cat or dog?"})
+        Changes(values={'overlap': 2, 'question': 'Cat or dog?'}, revision=1)
+        """
+        unknown = [name for name in values if name not in CHANGEABLE]
+        if unknown:
+            raise InputError(
+                f"{unknown[0]!r} cannot be changed while the server runs; {', '.join(CHANGEABLE)} can."
+            )
+        return Changes({**self.values, **values}, self.revision + 1)
+
+
+def read_changes(store: Store) -> Changes:
+    """What the database holds."""
+    found = store.fact(FACT) or {"values": {}, "revision": 0}
+    return Changes(found["values"], found["revision"])
+
+
+def write_changes(store: Store, changes: Changes) -> None:
+    """Keep changes; on return they survive a crash."""
+    store.set_fact(FACT, {"values": changes.values, "revision": changes.revision})
