@@ -81,6 +81,7 @@ class Queue:
         self._leases: dict[int, dict[str, float]] = {}  # row -> user -> until
         self._held: dict[str, dict[int, float]] = {}  # user -> row -> until, first given first
         self._lock = threading.Lock()
+        self._refilling = threading.Lock()  # one choice at a time; taken before ``_lock``
         self._wanted = threading.Event()
         self._chosen_at = self._expire_next = -np.inf
         self._chosen_votes = -1.0
@@ -287,6 +288,10 @@ class Queue:
 
     def refill(self) -> None:
         """Choose more items for the pool from the live state; a stale pool is replaced."""
+        with self._refilling:
+            self._refill()
+
+    def _refill(self) -> None:
         with self._lock:
             stale = self._stale(self._clock())
             counts = self.counts.copy()
