@@ -4,7 +4,6 @@ Who votes with the crowd?
 Two of twelve people vote at random. Their consistency is low, and their votes count little.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
@@ -18,11 +17,6 @@ said = np.where(rng.random(1500) < careless, rng.integers(0, 10, 1500), truth[ro
 people = [f"person {name}" for name in names]
 votes = Votes.from_pairs(rows, said, annotators=people, repeats="keep")
 lab = SoftLabeler(random_state=0).fit(X, votes)
-report = lab.annotators_.sort_values("consistency")
-print(report)
+print(lab.annotators_.sort_values("consistency"))
 
-figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-axes.barh(report["annotator"], report["consistency"])
-span = [report["consistency"] - report["lower"], report["upper"] - report["consistency"]]
-axes.errorbar(report["consistency"], report["annotator"], xerr=span, fmt="none", color="black")
-axes.set_xlabel("consistency with its 90 % interval")
+lab.plot.annotators()

@@ -4,7 +4,6 @@ Would more votes pay?
 The forecast says how far further votes on random items would lower the error, from the votes alone.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
@@ -17,9 +16,4 @@ said = np.where(rng.random(800) < 0.2, rng.integers(0, 10, 800), truth[rows])
 lab = SoftLabeler(random_state=0).fit(X, Votes.from_pairs(rows, said))
 print(lab.quality())
 
-more = [100, 200, 400, 800, 1600]
-gains = [lab.forecast(count).gain for count in more]
-figure, axes = plt.subplots(figsize=(7, 4))
-axes.plot(more, [gain.value for gain in gains], marker="o")
-axes.fill_between(more, [gain.lower for gain in gains], [gain.upper for gain in gains], alpha=0.2)
-axes.set(xlabel="further votes", ylabel="fall of the RMSE")
+lab.plot.learning_curve(more=1600)

@@ -30,6 +30,7 @@ What comes out
     SolveReport, ScaleReport          accuracy that was reached
     Plan                              plan
     Embeddings                        read_embeddings
+    Plots                             est.plot: pictures on matplotlib axes
 Decisions
     tune                              alpha, neighbours and prior strength by held-out votes
     uncertainty_split                 the rule behind est.uncertainty()
@@ -74,6 +75,7 @@ _NAMES = {
     "tuning.result": ["Tuning", "TuningPoint"],
     "quality.result": ["Quality", "Estimate", "GainForecast"],
     "annotators.report": ["AnnotatorReport"],
+    "plots.accessor": ["Plots"],
     "intervals.uncertainty": ["uncertainty_split", "UncertaintySplit"],
     "diffusion.solver": ["SolveReport"],
     "diffusion.scales": ["ScaleReport"],
@@ -145,6 +147,7 @@ if TYPE_CHECKING:
     from softspread.io.embeddings import Embeddings as Embeddings
     from softspread.io.embeddings import read_embeddings as read_embeddings
     from softspread.io.votes import read_votes as read_votes
+    from softspread.plots.accessor import Plots as Plots
     from softspread.quality.result import Estimate as Estimate
     from softspread.quality.result import GainForecast as GainForecast
     from softspread.quality.result import Quality as Quality

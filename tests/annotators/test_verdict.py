@@ -1,10 +1,11 @@
 """One definition of an annotator's verdict."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from softspread.annotators.fit import MODEL
-from softspread.annotators.verdict import CHECK, FOLLOWS, STRAYS, UNKNOWN, VERDICTS, flags
+from softspread.annotators.verdict import CHECK, FOLLOWS, STRAYS, UNKNOWN, VERDICTS, flags, odd_first
 
 
 def flags_of(probabilities):
@@ -30,3 +31,10 @@ def test_every_flag_has_words_and_the_bad_ones_say_what_to_do():
     assert set(VERDICTS) == {FOLLOWS, CHECK, STRAYS, UNKNOWN}
     assert len({verdict.words for verdict in VERDICTS.values()}) == len(VERDICTS)
     assert {flag for flag, verdict in VERDICTS.items() if verdict.advice} == {CHECK, STRAYS}
+
+
+def test_those_who_may_not_follow_come_first():
+    """Each verdict by consistency; whoever is unknown stands among those who follow."""
+    flag = [FOLLOWS, CHECK, UNKNOWN, STRAYS, CHECK]
+    frame = pd.DataFrame({"flag": flag, "consistency": [0.9, 0.3, 0.5, 0.1, 0.2]}, index=list("abcde"))
+    assert "".join(odd_first(frame).index) == "debca"

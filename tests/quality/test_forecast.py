@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from judged import ring, spread, votes_on
 from softspread import InputError, knn_graph, metrics
 from softspread.diffusion.diffusion import Diffusion
 from softspread.heldout.masses import exact_scales
-from softspread.quality.forecast import MODEL, _error, _fit_power, _judge, plot_forecast, predict_gain
+from softspread.plots.pictures import draw_forecast
+from softspread.quality.forecast import MODEL, _error, _fit_power, _judge, predict_gain
 from softspread.quality.result import GainForecast
 from softspread.simulate import draw_columns
 from softspread.votes.ballots import Ballots
@@ -109,13 +111,12 @@ def test_stopping_asks_whether_a_gain_is_still_likely(moons):
 
 def test_the_plot_shows_both_kinds_of_points(moons):
     """One line for measured, one for predicted, one mark at the present."""
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
     diffusion, truth = moons
     votes = votes_on(np.random.default_rng(3).integers(len(truth), size=100), truth, np.random.default_rng(4))
     forecast = predict_gain([diffusion], votes, 2, 100, rng=np.random.default_rng(0), n_bootstrap=20)
     assert isinstance(forecast, GainForecast)
-    axes = plot_forecast(forecast)
+    axes = Figure().subplots()
+    draw_forecast(axes, forecast)
     assert len(axes.lines) == 3
     assert axes.get_xlabel() == "votes"
 

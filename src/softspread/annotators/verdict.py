@@ -6,6 +6,7 @@ P(consistency below the limit)  ->  flag  ->  what a reader sees, and what to do
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from softspread._common.types import AnyArray, FloatArray
 
@@ -43,3 +44,21 @@ def flags(not_following: FloatArray, doubtful: float, sure: float) -> AnyArray:
     names = np.array([FOLLOWS, CHECK, STRAYS], dtype=object)
     above = np.stack([not_following > doubtful, not_following > sure])
     return np.asarray(names[above.sum(axis=0)])
+
+
+def odd_first(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table of annotators, those who may not follow first, then by consistency.
+
+    Parameters
+    ----------
+    frame : columns flag and consistency, one row per annotator
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"flag": ["ok", "does not follow", "check"], "consistency": [0.9, 0.1, 0.4]})
+    >>> odd_first(frame)["flag"].tolist()
+    ['does not follow', 'check', 'ok']
+    """
+    place = frame["flag"].map({STRAYS: 0, CHECK: 1}).fillna(2)
+    order = np.lexsort((frame["consistency"], place))
+    return frame.iloc[order]

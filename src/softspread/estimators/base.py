@@ -28,6 +28,7 @@ from softspread.graph.graph import Graph
 from softspread.intervals.registry import INTERVALS
 from softspread.intervals.task import IntervalMethod, IntervalTask, Posteriors, SpreadFit
 from softspread.intervals.uncertainty import split_uncertainty_of, verdicts
+from softspread.plots.accessor import Plots
 from softspread.posterior.posterior import Posterior
 from softspread.spreading.evidence import Evidence, SoftLabels
 from softspread.votes.reading import NamedVotes, Names, read_y
@@ -671,6 +672,17 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self.soft_labels().to_frame()
 
+    @property
+    def plot(self) -> Plots:
+        """Pictures on matplotlib axes, such as ``est.plot.map()``; needs the extra ``plots``."""
+        check_is_fitted(self)
+        return Plots(self)
+
+    def _features_of_items(self) -> AnyArray | None:
+        """Features of the fitted items; None where there is only an affinity."""
+        features: AnyArray | None = self._items.features if isinstance(self._items, Graph) else self._items
+        return features
+
     def _verdict(
         self, labels: SoftLabels, answer: Answer, level: float, method: str | IntervalMethod | None
     ) -> AnyArray:
@@ -752,7 +764,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError("no class is known yet: pass classes to fit, or update with a first vote.")
         if X is None:
             return None
-        fitted = self._items.features if isinstance(self._items, Graph) else self._items
+        fitted = self._features_of_items()
         if fitted is None:
             raise InputError(
                 "this estimator was fitted on an affinity; it has no features to place new items by."

@@ -1,14 +1,17 @@
 """How good the soft labels are and whether further votes pay: what estimators with a posterior share."""
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from softspread._common import validation
 from softspread._common.types import AnyArray, RandomState
 from softspread.errors import InputError
 from softspread.estimators.graph_based import GraphEstimator
+from softspread.quality.coverage import LEVELS, truth_coverage, vote_coverage
 from softspread.quality.estimate import FittedBlend, estimate_quality
-from softspread.quality.result import GainForecast, Quality
+from softspread.quality.judge import Evidence, judge
+from softspread.quality.result import N_BOOTSTRAP, GainForecast, Quality
 
 
 class JudgedEstimator(GraphEstimator):
@@ -18,10 +21,8 @@ class JudgedEstimator(GraphEstimator):
         """The blend of all votes so far and the posterior of the fitted items."""
         raise NotImplementedError  # pragma: no cover
 
-    def _held_out_quality(
-        self, probabilities: ArrayLike | None, level: float, rng: np.random.Generator
-    ) -> Quality:
-        """Judged by the votes of the fit."""
+    def _held_out(self, probabilities: ArrayLike | None, rng: np.random.Generator) -> Evidence:
+        """The votes of the fit, each held out in turn, and what was predicted for them."""
         raise NotImplementedError  # pragma: no cover
 
     def _forecast(self, more: int, level: float, rng: np.random.Generator) -> GainForecast:
@@ -80,7 +81,7 @@ class JudgedEstimator(GraphEstimator):
         self._checked(None)
         rng = validation.generator(self.random_state if random_state is None else random_state)
         if counts is None:
-            return self._held_out_quality(probabilities, confidence_level, rng)
+            return judge(self._held_out(probabilities, rng), confidence_level, rng, N_BOOTSTRAP)
         if probabilities is not None:
             raise InputError(
                 "probabilities are those of the votes of the fit; votes set apart (counts) must be on items "
@@ -103,6 +104,70 @@ class JudgedEstimator(GraphEstimator):
             confidence_level=level,
             rng=rng,
         )
+
+    def coverage(
+        self,
+        p_true: ArrayLike | None = None,
+        *,
+        levels: ArrayLike = LEVELS,
+        confidence_level: float = 0.9,
+        random_state: RandomState = None,
+    ) -> pd.DataFrame:
+        """Whether predictions hold what they promise, at several confidence levels.
+
+        Without a truth, held-out votes judge: a set of the most probable classes with a probability of 0.8
+        together should hold 80 % of them; the last class of a set counts in part. This checks the soft labels
+        as predictions of votes, not the width of their intervals. With ``p_true`` the intervals are judged:
+        the share of true soft labels inside them.
+
+        Parameters
+        ----------
+        p_true : (n, n_classes) array-like, optional
+            Known soft labels of the fitted items.
+        levels : array-like, default ten from 0.1 to 0.95
+            Promised shares, each strictly between 0 and 1.
+        confidence_level : float, default 0.9
+            Of the intervals around the measured shares, by resampling items.
+        random_state : int, Generator or None, optional
+            Seeds what is drawn at random; by default the estimator's own.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns level, covered, lower and upper, one row per level.
+
+        See Also
+        --------
+        predict_interval : The intervals.
+        quality : How far the soft labels are off.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from softspread import SoftLabeler
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> y = np.where(np.arange(200) % 4 == 0, X[:, 0] > 0, -1)
+        >>> lab = SoftLabeler(random_state=0).fit(X, y)
+        >>> lab.coverage(levels=[0.5, 0.9])["level"].tolist()
+        [0.5, 0.9]
+        """
+        self._checked(None)
+        level = validation.between_0_and_1("confidence_level", confidence_level)
+        asked = [validation.between_0_and_1("levels", value) for value in np.ravel(levels).tolist()]
+        if not asked:
+            raise InputError("levels is empty; give at least one, such as 0.9.")
+        rng = validation.generator(self.random_state if random_state is None else random_state)
+        if p_true is None:
+            return vote_coverage(self._held_out(None, rng).trials, asked, level, rng)
+        truth = validation.table_of_numbers(p_true, "p_true must be a table of numbers, items by classes.")
+        if truth.shape != (self.n_items_, len(self.classes_)):
+            raise InputError(
+                f"p_true must have shape ({self.n_items_}, {len(self.classes_)}), items by classes, got "
+                f"{truth.shape}."
+            )
+        ends = [self.predict_interval(confidence_level=value) for value in asked]
+        inside = [((truth >= lower) & (truth <= upper)).mean(axis=1) for lower, upper in ends]
+        return truth_coverage(inside, asked, level, rng)
 
     def forecast(
         self, more: int, *, confidence_level: float = 0.9, random_state: RandomState = None

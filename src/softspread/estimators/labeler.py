@@ -30,9 +30,10 @@ from softspread.posterior.experts import OwnVotes, own_votes
 from softspread.posterior.explain import explain_blend
 from softspread.posterior.live import LiveBlend
 from softspread.posterior.posterior import Posterior
-from softspread.quality.estimate import FittedBlend, blend_quality
+from softspread.quality.estimate import FittedBlend, blend_evidence
 from softspread.quality.gain import forecast_gain
-from softspread.quality.result import GainForecast, Quality
+from softspread.quality.judge import Evidence as JudgingVotes
+from softspread.quality.result import GainForecast
 from softspread.queries.rule import DEFAULT_LOTTERY
 from softspread.spreading.evidence import Evidence, soft_labels
 from softspread.tuning.candidates import DEFAULT_ALPHA, SearchSpace
@@ -663,18 +664,15 @@ class SoftLabeler(JudgedEstimator):
             self.refit()
         return FittedBlend(self._blend, self._posterior)
 
-    def _held_out_quality(
-        self, probabilities: ArrayLike | None, level: float, rng: np.random.Generator
-    ) -> Quality:
+    def _held_out(self, probabilities: ArrayLike | None, rng: np.random.Generator) -> JudgingVotes:
         fitted = self._fitted_blend()
         weighting, votes = self._weighting, self._votes
-        return blend_quality(
+        return blend_evidence(
             fitted,
             votes if weighting is None else weighting.weigh(votes),
+            rng,
             cast=None if weighting is None else weighting.trusted(votes),
             probabilities=probabilities,
-            confidence_level=level,
-            rng=rng,
         )
 
     def _forecast(self, more: int, level: float, rng: np.random.Generator) -> GainForecast:

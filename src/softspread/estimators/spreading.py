@@ -24,9 +24,10 @@ from softspread.estimators.methods import ANNOTATOR_MODELS
 from softspread.intervals.task import Posteriors, SpreadFit
 from softspread.posterior.blend import fit_blend
 from softspread.posterior.experts import own_votes
-from softspread.quality.estimate import FittedBlend, held_out_quality
+from softspread.quality.estimate import FittedBlend, held_out_evidence
 from softspread.quality.forecast import predict_gain
-from softspread.quality.result import GainForecast, Quality
+from softspread.quality.judge import Evidence as JudgingVotes
+from softspread.quality.result import GainForecast
 from softspread.queries.choose import choosing_state
 from softspread.spreading.evidence import Evidence, soft_labels
 from softspread.spreading.explain import explain
@@ -367,19 +368,16 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         fitted: FittedBlend = self._kept["blend"]
         return fitted
 
-    def _held_out_quality(
-        self, probabilities: ArrayLike | None, level: float, rng: np.random.Generator
-    ) -> Quality:
+    def _held_out(self, probabilities: ArrayLike | None, rng: np.random.Generator) -> JudgingVotes:
         self.refine()
-        return held_out_quality(
+        return held_out_evidence(
             self._state_of_cast_votes(),
             self.prior_,
             self.prior_strength_,
+            rng,
             fitted=self._fitted_blend(),
             cast=None if self._weighting is None else self._weighting.trusted(self._votes),
             probabilities=probabilities,
-            confidence_level=level,
-            rng=rng,
         )
 
     def _forecast(self, more: int, level: float, rng: np.random.Generator) -> GainForecast:

@@ -85,7 +85,25 @@ def held_out_quality(
     rng: np.random.Generator | None = None,
     n_bootstrap: int = N_BOOTSTRAP,
 ) -> Quality:
-    """Quality of the soft labels of spreading, from the votes behind them, each held out in turn.
+    """Quality of the soft labels of spreading: :func:`held_out_evidence`, judged."""
+    rng = np.random.default_rng() if rng is None else rng
+    evidence = held_out_evidence(
+        state, prior, prior_strength, rng, fitted=fitted, cast=cast, probabilities=probabilities
+    )
+    return judge(evidence, confidence_level, rng, n_bootstrap)
+
+
+def held_out_evidence(
+    state: SpreadState,
+    prior: FloatArray,
+    prior_strength: float,
+    rng: np.random.Generator,
+    *,
+    fitted: FittedBlend | None = None,
+    cast: VoteTable | None = None,
+    probabilities: Any = None,
+) -> Evidence:
+    """What the votes behind the soft labels of spreading say about them, each held out in turn.
 
     A vote held out on an item with j + 1 votes judges for the items with j votes.
 
@@ -96,11 +114,10 @@ def held_out_quality(
     fitted : a blend of the same votes with this spreading alone; None = the votes speak alone
     cast : the votes before annotators were weighted, of those who can be trusted: they show the noise of
         votes, which weights hide; None where all votes count as they were cast
-    probabilities : with which the item of each vote was drawn, see :func:`blend_quality`
+    probabilities : with which the item of each vote was drawn, see :func:`blend_evidence`
     """
     n, n_classes = state.diffusion.n_items, state.n_classes
     ballots, importance = _read(state.votes, n_classes, n, probabilities)
-    rng = np.random.default_rng() if rng is None else rng
     held, voted = (
         hold_out(ballots, n, rng, None if importance is None else importance.of_votes),
         ballots.voted,
@@ -113,8 +130,7 @@ def held_out_quality(
     if fitted is not None and n_classes > 1:
         shown = soft_labels(state.mass(), prior, prior_strength)
         beliefs = held_out_beliefs(*fitted, shown, ballots, held)
-    trials = Trials(p, judged, held.shares, at, whole)
-    return judge(Evidence(trials, n, "held out", beliefs, importance), confidence_level, rng, n_bootstrap)
+    return Evidence(Trials(p, judged, held.shares, at, whole), n, "held out", beliefs, importance)
 
 
 def blend_quality(
@@ -127,7 +143,21 @@ def blend_quality(
     rng: np.random.Generator | None = None,
     n_bootstrap: int = N_BOOTSTRAP,
 ) -> Quality:
-    """Quality of the soft labels of a blend, from the votes that it was fitted to, each held out in turn.
+    """Quality of the soft labels of a blend: :func:`blend_evidence`, judged."""
+    rng = np.random.default_rng() if rng is None else rng
+    evidence = blend_evidence(fitted, votes, rng, cast=cast, probabilities=probabilities)
+    return judge(evidence, confidence_level, rng, n_bootstrap)
+
+
+def blend_evidence(
+    fitted: FittedBlend,
+    votes: VoteTable,
+    rng: np.random.Generator,
+    *,
+    cast: VoteTable | None = None,
+    probabilities: Any = None,
+) -> Evidence:
+    """What the votes that a blend was fitted to say about its soft labels, each held out in turn.
 
     Parameters
     ----------
@@ -141,12 +171,11 @@ def blend_quality(
     posterior = fitted.posterior
     n, n_classes = posterior.n_items, posterior.n_classes
     ballots, importance = _read(votes, n_classes, n, probabilities)
-    rng = np.random.default_rng() if rng is None else rng
     held = hold_out(ballots, n, rng, None if importance is None else importance.of_votes)
     beliefs = held_out_beliefs(*fitted, posterior.mean(), ballots, held)
     whole = _whole_votes(ballots if cast is None else Ballots.of(cast, n_classes), n)[ballots.voted]
     trials = Trials(beliefs.trials.mean(), held.content.toarray(), held.shares, held.position, whole)
-    return judge(Evidence(trials, n, "held out", beliefs, importance), confidence_level, rng, n_bootstrap)
+    return Evidence(trials, n, "held out", beliefs, importance)
 
 
 def _read(

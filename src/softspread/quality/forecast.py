@@ -5,7 +5,6 @@ thin the votes  ->  held-out scores improve as a + c m^-g  ->  continue  ->  add
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ from softspread._common import validation
 from softspread._common.types import FloatArray, IntArray
 from softspread.diffusion.diagonal import OwnScales
 from softspread.diffusion.diffusion import Diffusion
-from softspread.errors import InputError, MissingExtraError
+from softspread.errors import InputError
 from softspread.heldout.masses import exact_scales, voted_mass
 from softspread.heldout.scores import brier
 from softspread.quality.result import N_BOOTSTRAP, Estimate, GainForecast, bootstrap, interval_of
@@ -288,27 +287,3 @@ def _fit_power(
 def _covariance(x: FloatArray, Y: FloatArray, weight: FloatArray) -> FloatArray:
     w = weight**2 / (weight**2).sum()
     return np.asarray((w * (x - w @ x)) @ (Y - w @ Y))
-
-
-def plot_forecast(forecast: GainForecast, axes: Any = None) -> Any:
-    """Draw measured and predicted RMSE against the number of votes; returns matplotlib axes."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise MissingExtraError('plots need: pip install "softspread[plots]"') from error
-    axes = plt.figure(figsize=(6, 4)).add_subplot() if axes is None else axes
-    for kind, style, front in (("measured", "o", 3), ("predicted", "--.", 2)):
-        part = forecast.points[forecast.points["kind"] == kind]
-        (line,) = axes.plot(part["votes"], part["rmse"], style, label=kind, zorder=front)
-        if kind == "predicted":
-            axes.fill_between(
-                part["votes"], part["lower"], part["upper"], color=line.get_color(), alpha=0.2, linewidth=0
-            )
-    axes.axvline(forecast.n_votes, color="grey", linewidth=0.8)
-    title = "{:,} more votes: RMSE {:.4f} to {:.4f}, a gain of {:.4f}"
-    numbers = (part.value for part in (forecast.rmse_now, forecast.rmse_then, forecast.gain))
-    axes.set_title(title.format(forecast.more, *numbers), fontsize="medium")
-    axes.set_xlabel("votes")
-    axes.set_ylabel("estimated RMSE")
-    axes.legend()
-    return axes

@@ -5,6 +5,7 @@ positions (n, 2), soft labels, evidence  ->  packed bytes in the page  ->  dots
 
 import base64
 from collections.abc import Mapping, Sequence
+from colorsys import hls_to_rgb
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -143,6 +144,10 @@ def class_colors(n_classes: int) -> list[str]:
     """One colour per class: ten that were chosen by eye, beyond that evenly turning hues."""
     if n_classes <= len(PALETTE):
         return list(PALETTE[:n_classes])
-    return [
-        f"hsl({number * GOLDEN_ANGLE % 360:.0f} 60% {(45, 60)[number % 2]}%)" for number in range(n_classes)
-    ]
+    return [_hex(number * GOLDEN_ANGLE % 360, (0.45, 0.60)[number % 2], 0.6) for number in range(n_classes)]
+
+
+def _hex(hue: float, lightness: float, saturation: float) -> str:
+    """A colour that style sheets and matplotlib both read; the hue in degrees."""
+    parts = hls_to_rgb(hue / 360, lightness, saturation)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in parts)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from softspread._common.entropy import entropy, largest_entropy
 from softspread._common.types import AnyArray, FloatArray, IntArray
-from softspread.annotators.verdict import CHECK, STRAYS, VERDICTS
-from softspread.datasets.dataset import normalized_entropy
+from softspread.annotators.verdict import VERDICTS, odd_first
 from softspread.quality.result import Quality
 from softspread.report.blocks import (
     Bar,
@@ -41,7 +41,6 @@ SHOWN_CLASSES = 30
 SHOWN_SHARES = 3  # classes of one item
 SHOWN_ANNOTATORS = 30
 ENOUGH_EVIDENCE = 1.0  # votes' worth: with less, an item is unknown rather than ambiguous
-ODD_FLAGS = (STRAYS, CHECK)  # shown before all others, in this order
 MEASURES = {
     "rmse": "RMSE: distance from the true soft labels",
     "kl": "KL divergence from the true soft labels",
@@ -242,7 +241,7 @@ def _item_sections(content: RunContent) -> list[str]:
     labels = content.labels
     width = labels.width.max(axis=1)
     n_classes = labels.p.shape[1]
-    entropy = normalized_entropy(labels.p)
+    evenness = entropy(labels.p) / largest_entropy(n_classes)
     uncertain = _largest(np.where(np.isfinite(width), width, 1.0) - 1e-6 * labels.evidence, SHOWN_ITEMS)
     known = labels.evidence >= ENOUGH_EVIDENCE
     blocks = [
@@ -254,11 +253,11 @@ def _item_sections(content: RunContent) -> list[str]:
         )
     ]
     if known.any() and n_classes > 1:
-        ambiguous = _largest(np.where(known, entropy, -1.0), min(SHOWN_ITEMS, int(known.sum())))
+        ambiguous = _largest(np.where(known, evenness, -1.0), min(SHOWN_ITEMS, int(known.sum())))
         blocks.append(
             section(
                 "Most ambiguous items",
-                _item_cards(content, ambiguous, "entropy {:.0%}", entropy),
+                _item_cards(content, ambiguous, "entropy {:.0%}", evenness),
                 note="Soft labels shared most evenly (entropy, as a share of the largest possible) in spite "
                 f"of at least {ENOUGH_EVIDENCE:g} vote's worth of evidence: annotators may truly disagree "
                 "here.",
@@ -338,8 +337,6 @@ def _tuning_section(tuning: Tuning) -> str:
 
 
 def _annotator_section(frame: pd.DataFrame) -> str:
-    place = frame["flag"].map({flag: place for place, flag in enumerate(ODD_FLAGS)}).fillna(len(ODD_FLAGS))
-    ordered = frame.assign(place=place).sort_values(["place", "consistency"], kind="stable")
     rows = [
         [
             Cell(str(row["annotator"])),
@@ -348,7 +345,7 @@ def _annotator_section(frame: pd.DataFrame) -> str:
             Cell(f"{row['consistency']:.2f}", f"{row['lower']:.2f} to {row['upper']:.2f}"),
             Cell(VERDICTS[row["flag"]].words, VERDICTS[row["flag"]].advice),
         ]
-        for row in ordered.head(SHOWN_ANNOTATORS).to_dict("records")
+        for row in odd_first(frame).head(SHOWN_ANNOTATORS).to_dict("records")
     ]
     more = len(frame) - len(rows)
     return section(

@@ -1,0 +1,1 @@
+"""Pictures of a fitted estimator on matplotlib axes, the extra ``plots``."""
