@@ -204,7 +204,9 @@ class Plots:
         tuning.plot(axes)
         return axes
 
-    def learning_curve(self, ax: "Axes | None" = None, *, more: int | None = None, random_state: RandomState = None) -> "Axes":
+    def learning_curve(
+        self, ax: "Axes | None" = None, *, more: int | None = None, random_state: RandomState = None
+    ) -> "Axes":
         """The estimated RMSE now and what further votes are expected to make of it.
 
         Parameters
@@ -243,7 +245,9 @@ class Plots:
         pictures.draw_forecast(axes, found)
         return axes
 
-    def coverage(self, ax: "Axes | None" = None, *, p_true: ArrayLike | None = None, random_state: RandomState = None) -> "Axes":
+    def coverage(
+        self, ax: "Axes | None" = None, *, p_true: ArrayLike | None = None, random_state: RandomState = None
+    ) -> "Axes":
         """Whether predictions hold what they promise.
 
         Parameters

@@ -46,7 +46,9 @@ def draw_map(axes: "Axes", places: FloatArray, labels: SoftLabels, voted: BoolAr
         norm = LogNorm() if color == "evidence" else None
         if color == "uncertainty":
             values = labels.width.max(axis=1)
-        dots = axes.scatter(*places.T, c=values, s=size, cmap="viridis", norm=norm, linewidths=0)
+        dots = axes.scatter(
+            places[:, 0], places[:, 1], c=values, s=size, cmap="viridis", norm=norm, linewidths=0
+        )
         text = "evidence, in votes" if color == "evidence" else "width of the widest interval"
         axes.figure.colorbar(dots, ax=axes, label=text, format="{x:g}")
     axes.set_xticks([])
@@ -66,9 +68,11 @@ def _draw_classes(
     sure = (labels.p.max(axis=1) - least) / ((1 - least) or 1.0)
     rgba = to_rgba_array(colors)[best]
     rgba[:, 3] = PALEST + (1 - PALEST) * np.clip(sure, 0, 1)
-    axes.scatter(*places.T, c=rgba, s=size, linewidths=0)
+    axes.scatter(places[:, 0], places[:, 1], c=rgba, s=size, linewidths=0)
     if voted.any():
-        axes.scatter(*places[voted].T, s=1.6 * size, facecolors="none", edgecolors=INK, linewidths=0.6)
+        ringed = places[voted]
+        rings = {"facecolors": "none", "edgecolors": INK, "linewidths": 0.6}
+        axes.scatter(ringed[:, 0], ringed[:, 1], s=1.6 * size, **rings)
     for c in range(min(n_classes, MOST_LEGEND)):
         axes.scatter([], [], c=colors[c], s=LARGE_DOT, label=str(labels.classes[c]))
     more = f" (of {n_classes})" if n_classes > MOST_LEGEND else ""
@@ -80,7 +84,7 @@ def draw_evidence(axes: "Axes", evidence: FloatArray) -> None:
     values = np.maximum(evidence, LEAST_EVIDENCE)
     low = np.floor(np.log10(values.min()))
     high = max(np.ceil(np.log10(values.max())), low + 1)
-    axes.hist(values, bins=np.logspace(low, high, HISTOGRAM_BINS + 1), color=ACCENT)
+    axes.hist(values, bins=np.logspace(low, high, HISTOGRAM_BINS + 1).tolist(), color=ACCENT)
     middle = float(np.median(values))
     axes.axvline(middle, color=INK, linestyle="--", linewidth=1, label=f"median {middle:.2g}")
     axes.set_xscale("log")
