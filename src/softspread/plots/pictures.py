@@ -41,6 +41,7 @@ def draw_map(axes: "Axes", places: FloatArray, labels: SoftLabels, voted: BoolAr
         _draw_classes(axes, places, labels, voted, size)
     else:
         from matplotlib.colors import LogNorm
+        from matplotlib.ticker import StrMethodFormatter
 
         values = np.maximum(labels.evidence, LEAST_EVIDENCE)
         norm = LogNorm() if color == "evidence" else None
@@ -50,7 +51,8 @@ def draw_map(axes: "Axes", places: FloatArray, labels: SoftLabels, voted: BoolAr
             places[:, 0], places[:, 1], c=values, s=size, cmap="viridis", norm=norm, linewidths=0
         )
         text = "evidence, in votes" if color == "evidence" else "width of the widest interval"
-        axes.figure.colorbar(dots, ax=axes, label=text, format="{x:g}")
+        plain = StrMethodFormatter("{x:g}")
+        axes.figure.colorbar(dots, ax=axes, label=text, format=plain).minorformatter = plain
     axes.set_xticks([])
     axes.set_yticks([])
     axes.set_title(f"{len(places):,} items by {color}", fontsize="medium")
@@ -70,9 +72,8 @@ def _draw_classes(
     rgba[:, 3] = PALEST + (1 - PALEST) * np.clip(sure, 0, 1)
     axes.scatter(places[:, 0], places[:, 1], c=rgba, s=size, linewidths=0)
     if voted.any():
-        ringed = places[voted]
-        rings = {"facecolors": "none", "edgecolors": INK, "linewidths": 0.6}
-        axes.scatter(ringed[:, 0], ringed[:, 1], s=1.6 * size, **rings)
+        x, y = places[voted].T
+        axes.scatter(x, y, s=1.6 * size, facecolors="none", edgecolors=INK, linewidths=0.6)
     for c in range(min(n_classes, MOST_LEGEND)):
         axes.scatter([], [], c=colors[c], s=LARGE_DOT, label=str(labels.classes[c]))
     more = f" (of {n_classes})" if n_classes > MOST_LEGEND else ""
