@@ -187,7 +187,12 @@ def open_report(settings: Settings, path: Path | None) -> Report:
     path = path or RESULTS / f"{now:%Y-%m-%d}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     report = Report(path, now.isoformat(timespec="seconds"))
-    report.add(bench="run", machine=describe_machine(), **describe_versions(), settings=vars(settings))
+    words = [Path(sys.argv[0]).stem.replace("__main__", "benchmarks"), *sys.argv[1:]]
+    if "--out" in words:  # where files lie differs from machine to machine
+        del words[words.index("--out") : words.index("--out") + 2]
+    command = "python -m " + ("" if words[0] == "benchmarks" else "benchmarks.") + " ".join(words)
+    facts = {"machine": describe_machine(), **describe_versions(), "command": command}
+    report.add(bench="run", **facts, settings=vars(settings))
     return report
 
 

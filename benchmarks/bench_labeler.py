@@ -10,22 +10,42 @@ import resource
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks._common import Report, Settings, open_report
 from softspread import SoftLabeler, SoftspreadWarning, Votes, knn_graph
 
 N_CLOUDS, N_FEATURES, N_CLASSES, RANDOM_SHARE = 100, 20, 10, 0.15
 
 
-def timed(name: str, work: Callable[[], Any]) -> Any:
-    """Run, and print clock and processor seconds."""
-    clock, processor = time.perf_counter(), time.process_time()
-    found = work()
-    took = time.perf_counter() - clock, time.process_time() - processor
-    print(f"{name:<28} {took[0]:8.2f} s {took[1]:8.2f} s of processor time", flush=True)
-    return found
+class Clock:
+    """Seconds of each step, printed and kept.
+
+    Parameters
+    ----------
+    report : where they are kept
+    n : number of items
+    """
+
+    def __init__(self, report: Report, n: int) -> None:
+        self.report, self.n = report, n
+
+    def timed(self, name: str, work: Callable[[], Any]) -> Any:
+        """Run, and note clock and processor seconds."""
+        clock, processor = time.perf_counter(), time.process_time()
+        found = work()
+        took = time.perf_counter() - clock, time.process_time() - processor
+        print(f"{name:<28} {took[0]:8.2f} s {took[1]:8.2f} s of processor time", flush=True)
+        self.report.add(bench="labeler", n=self.n, what=name, value=took[1], clock=took[0])
+        return found
+
+    def memory(self) -> None:
+        """Note the largest memory so far."""
+        print(f"{'peak memory so far':<28} {peak():8.2f} GiB")
+        self.report.add(bench="labeler", n=self.n, what="peak memory, GiB", value=peak())
 
 
 def peak() -> float:
@@ -38,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bench_labeler", description=__doc__)
     parser.add_argument("--items", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, help="file for the JSON lines, appended")
     options = parser.parse_args(arguments)
     n, rng = options.items, np.random.default_rng(options.seed)
     cloud = rng.integers(N_CLOUDS, size=n)
@@ -47,20 +68,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     wrong = rng.random(len(rows)) < RANDOM_SHARE
     labels = np.where(wrong, rng.integers(N_CLASSES, size=len(rows)), cloud[rows] % N_CLASSES)
     votes = Votes.from_pairs(rows, labels, classes=range(N_CLASSES))
+    clock = Clock(open_report(Settings(sizes=(n,), seed=options.seed), options.out), n)
     print(f"{n:,} items, {len(rows):,} votes, {N_CLASSES} classes")
-    graph = timed("graph", lambda: knn_graph(X, 20, random_state=0))
-    print(f"{'peak memory so far':<28} {peak():8.2f} GiB")
+    graph = clock.timed("graph", lambda: knn_graph(X, 20, random_state=0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SoftspreadWarning)
-        lab = timed("fit", lambda: SoftLabeler(random_state=0).fit(graph, votes))
-        timed("soft labels with intervals", lab.soft_labels)
-        timed("query(100)", lambda: lab.query(100))
-        timed("explain", lambda: lab.explain(n // 2))
-        timed("forecast", lambda: lab.forecast(max(1, n // 100)))
-        timed("quality", lab.quality)
-        timed("first vote and its label", lambda: lab.update([7], [3]).soft_labels_of([7]))
-        timed("next vote and its label", lambda: lab.update([9], [3]).soft_labels_of([9]))
-    print(f"{'peak memory':<28} {peak():8.2f} GiB")
+        lab = clock.timed("fit", lambda: SoftLabeler(random_state=0).fit(graph, votes))
+        clock.timed("soft labels with intervals", lab.soft_labels)
+        clock.timed("query(100)", lambda: lab.query(100))
+        clock.timed("explain", lambda: lab.explain(n // 2))
+        clock.timed("forecast", lambda: lab.forecast(max(1, n // 100)))
+        clock.timed("quality", lab.quality)
+        clock.timed("first vote and its label", lambda: lab.update([7], [3]).soft_labels_of([7]))
+        clock.timed("next vote and its label", lambda: lab.update([9], [3]).soft_labels_of([9]))
+    clock.memory()
 
 
 if __name__ == "__main__":

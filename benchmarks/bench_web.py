@@ -449,16 +449,16 @@ def main() -> None:
         "--pace", type=float, default=11.0, help="votes a second of each voter, 0 = no pause at all"
     )
     parser.add_argument("--out", type=Path, default=None, help="file of JSON lines")
-    wishes = parser.parse_args()
-    if wishes.part == "serve":
-        serve(wishes.folder, wishes.voters)
+    options = parser.parse_args()
+    if options.part == "serve":
+        serve(options.folder, options.voters)
         return
-    report = open_report(Settings(), wishes.out)
-    n = wishes.items or (1_000_000 if wishes.part == "large" else 100_000)
-    if wishes.part == "load":
-        run_load(wishes.folder, report, n, wishes.voters, wishes.seconds, wishes.pace)
+    report = open_report(Settings(), options.out)
+    n = options.items or (1_000_000 if options.part == "large" else 100_000)
+    if options.part == "load":
+        run_load(options.folder, report, n, options.voters, options.seconds, options.pace)
     else:
-        {"start": run_start, "large": run_large}[wishes.part](wishes.folder, report, n)
+        {"start": run_start, "large": run_large}[options.part](options.folder, report, n)
     show_targets(report)
 
 

@@ -262,8 +262,8 @@ def show_simulated(
             rng = np.random.default_rng(seed)
             votes = joined([simulate(soft, crowd, rng) for _ in range(votes_per_item)])
             draws.append(all_methods(at, votes, 10, lambda p: [float(np.sqrt(((p - soft) ** 2).mean()))]))
-        table = f"Simulated crowds on cifar10h ({features}): RMSE"
-        show(sheet, table, f"{name}, votes per item: {votes_per_item}", draws)
+        table = f"Simulated crowds on cifar10h, votes per item: {votes_per_item}, RMSE"
+        show(sheet, table, name, draws)
 
 
 # ---------------------------------------------------------------------------------------- planted annotators

@@ -122,9 +122,8 @@ def report(
         runs = np.array(found["calibrated", level])
         about |= {f"at {level:g}": runs[:, 0].mean(), f"at {level:g}, draws": ends(runs[:, 0])}
         about |= {f"at {level:g}, tenths of evidence": ends(runs[:, 4:])}
-    sheet.add(
-        "Calibrated intervals: coverage, and its range over draws", about | {"processor s per draw": seconds}
-    )
+    title = f"Calibrated intervals on {case.name}: coverage, and its range over draws"
+    sheet.add(title, about | {"processor s per draw": seconds})
     for method in METHODS:
         row = {"method": method}
         for level in LEVELS:

@@ -215,11 +215,11 @@ def test_results_are_the_same_twice_and_a_change_is_seen(tmp_path):
     assert name in told.stdout
 
 
-def test_the_benchmark_of_the_labeler_answers_every_question(capsys):
+def test_the_benchmark_of_the_labeler_answers_every_question(capsys, tmp_path):
     """On a small dataset; what it prints is what it measured."""
     from benchmarks import bench_labeler
 
-    bench_labeler.main(["--items", "2000"])
+    bench_labeler.main(["--items", "2000", "--out", str(tmp_path / "found.jsonl")])
     shown = capsys.readouterr().out
     for question in ("fit", "soft labels with intervals", "query(100)", "explain", "forecast", "quality"):
         assert f"\n{question:<28}" in shown

@@ -19,10 +19,14 @@ RESULTS = Path(__file__).parents[2] / "experiments" / "results"
 
 
 def shown(value: Any) -> str:
-    """A number with up to three decimals, as 0.912; text as it is; nothing where there is nothing."""
+    """A number with three decimals, four below 0.1; text as it is; nothing where there is nothing."""
     if value is None:
         return ""
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return (
+        f"{value:g}" if value == round(value, 2) else f"{value:.4f}" if abs(value) < 0.1 else f"{value:.3f}"
+    )
 
 
 class Measurement(SphinxDirective):

@@ -17,7 +17,7 @@ from softspread._common.types import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class EntropyModel:
-    """How moments are used and continued; figures behind the numbers: docs/quality.md."""
+    """How moments are used and continued; figures behind the numbers: docs/measurements-votes.md."""
 
     enough_items: int = (
         20  # a moment T_v is read off the votes only if this many items have more than v votes

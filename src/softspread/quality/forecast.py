@@ -33,7 +33,7 @@ class ForecastModel:
     usual_exponent: float = 0.6  # keeps g sane where the curve is too noisy ...
     exponent_spread: float = 0.4
     prior_misfit: float = 0.02  # ... at this share of the curve's variance per squared spread
-    curve_doubt: float = 0.25  # of the predicted gain, by which real ones missed it, see docs/quality.md
+    curve_doubt: float = 0.25  # of the predicted gain, by which real ones missed it
     noise_shares: int = 200  # steps of the share of the held-out score that may be noise
     ahead: tuple[float, ...] = (0.1, 0.25, 0.5, 1.0)  # further points of the curve, as shares of the votes
     fewest_votes: int = 30  # a learning curve needs some votes to thin

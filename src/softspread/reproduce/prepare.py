@@ -61,7 +61,7 @@ class Recipe:
     batch_size: int = finetune.BATCH
     learning_rate: float = finetune.LEARNING_RATE
     side: int | None = None  # pixels; None: what the classifier was trained on
-    umap_seconds: float = 0.009  # per item on one core: 8,000 items took 74 s, see docs/embeddings.md
+    umap_seconds: float = 0.009  # per item on one core: 8,000 items took 74 s
 
     def model(self, name: str, models: Path | None) -> str:
         """The folder of a model below ``models``, else its name for Hugging Face's cache."""

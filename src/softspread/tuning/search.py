@@ -30,7 +30,7 @@ from softspread.votes.repeats import REPEATS, RepeatRule, repeat_advice
 
 @dataclass(frozen=True, slots=True)
 class TuningRule:
-    """How the search goes on and what it chooses; figures behind the numbers: docs/tuning.md."""
+    """How the search goes on and what it chooses; figures behind the numbers: docs/measurements-tuning.md."""
 
     fewest_votes: int = ENOUGH_VOTES  # with fewer, the defaults stay
     start: float = 0.75  # first alpha: both ways are cheap, and above 0.95 each step costs ten times the last

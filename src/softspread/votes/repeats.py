@@ -19,7 +19,7 @@ class RepeatRule:
     """
 
     # Forty pairs of votes show how often two votes differ to within 0.08 (standard error at worst). One vote
-    # on every item and 40 second ones lead to an alpha near the best on human votes, see docs/tuning.md.
+    # on every item and 40 second ones lead to an alpha near the best on human votes.
     enough: int = 40
 
     def are_enough(self, n_repeated: int) -> bool:

@@ -14,7 +14,7 @@ class CalibrationModel:
     """Constants of the model.
 
     Centres and widths of the priors were chosen once, on the datasets of
-    experiments/interval_coverage.py, then frozen.
+    ``python -m experiments.interval_coverage``, then frozen.
     """
 
     # ----- prior mean
