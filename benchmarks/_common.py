@@ -161,7 +161,7 @@ def describe_machine() -> Record:
 
 
 def describe_versions() -> Record:
-    """Python, the libraries that matter, and the commit (with a + where files differ from it)."""
+    """Python, the libraries that matter, and the commit."""
     versions = {"python": platform.python_version()}
     for name in LIBRARIES:
         try:
@@ -170,7 +170,7 @@ def describe_versions() -> Record:
             versions[name] = "absent"
     try:
         commit = subprocess.run(
-            ["git", "describe", "--always", "--dirty=+", "--abbrev=12"],
+            ["git", "rev-parse", "--short", "HEAD"],
             cwd=ROOT,
             capture_output=True,
             text=True,

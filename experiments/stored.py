@@ -19,13 +19,22 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "experiments" / "results"
 
 
+def this_commit() -> str:
+    """The commit that is checked out; with -dirty where code differs from it (stored results may)."""
+    git = ["git", "-C", str(ROOT)]
+    commit = subprocess.run(
+        [*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
+    )
+    words = [*git, "status", "--porcelain", "--untracked-files=no", "--", ".", ":!experiments/results"]
+    changed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    return commit.stdout.strip() + ("-dirty" if changed else "")
+
+
 def this_run() -> dict[str, str]:
     """The command that is running, its date and commit."""
-    words = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
-    commit = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
     module = ".".join(Path(sys.argv[0]).resolve().relative_to(ROOT).with_suffix("").parts)
     command = " ".join(["python -m", module.removesuffix(".__main__"), *without_folders(sys.argv[1:])])
-    return {"command": command, "date": f"{datetime.now(UTC):%Y-%m-%d}", "commit": commit}
+    return {"command": command, "date": f"{datetime.now(UTC):%Y-%m-%d}", "commit": this_commit()}
 
 
 def without_folders(words: Sequence[str]) -> list[str]:

@@ -4,13 +4,13 @@ Rows are appended as they are finished; a run that is started again skips them.
 """
 
 import csv
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
+from experiments.stored import this_commit, without_folders
 
 
 class Store:
@@ -45,20 +45,8 @@ def read(path: Path) -> pd.DataFrame:
 
 def log_run(out: Path) -> str:
     """Note what was run, when, and on which commit, beside the results."""
-    root = Path(__file__).parents[2]
-    commit = subprocess.run(
-        ["git", "-C", str(root), "describe", "--always", "--dirty"],
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.strip()
-    told, words = [], iter(sys.argv[1:])
-    for word in words:
-        if word in ("--data", "--out"):
-            next(words, None)  # where files lie differs from machine to machine
-        else:
-            told.append(word)
-    line = f"{datetime.now(UTC):%Y-%m-%d} {commit or 'no commit'}: {' '.join(told)}"
+    words = " ".join(without_folders(sys.argv[1:]))
+    line = f"{datetime.now(UTC):%Y-%m-%d} {this_commit()}: {words}"
     out.mkdir(parents=True, exist_ok=True)
     with (out / "runs.log").open("a") as file:
         file.write(line + "\n")
