@@ -10,7 +10,7 @@ from softspread.graph.neighbors import search_tree
 from softspread.graph.registry import SEARCHES
 from softspread.testing import check_neighbor_search
 
-APPROXIMATE = ("faiss", "pynndescent")
+APPROXIMATE = ("cells", "faiss", "pynndescent")
 DESCENT = pytest.param("pynndescent", marks=[pytest.mark.slow, pytest.mark.xdist_group("pynndescent")])
 
 

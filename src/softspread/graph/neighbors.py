@@ -7,8 +7,8 @@ be anyone. Distances are always recomputed in double precision from X.
 """
 
 import warnings
-from dataclasses import replace
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -78,7 +78,7 @@ def search_tree(
     n = len(X)
     found = np.empty((n, n_neighbors + 1), dtype=np.int64)
     with progress_bar("neighbours (kd-tree)", n, show) as advance:
-        for rows in _blocks(n, 20_000):
+        for rows in blocks(n, 20_000):
             _, block = tree.query(X[rows], n_neighbors + 1, workers=workers.n_threads)
             found[rows] = block.reshape(len(block), -1)
             advance(rows.stop - rows.start)
@@ -92,7 +92,7 @@ def search_brute(
     n = len(X)
     found = np.empty((n, n_neighbors + 1), dtype=np.int64)
     with progress_bar("neighbours (all pairs)", n, show) as advance:
-        for rows in _blocks(n, 5_000):
+        for rows in blocks(n, 5_000):
             found[rows] = _nearest_by_products(X, X[rows], n_neighbors + 1, workers)[0]
             advance(rows.stop - rows.start)
     return _finish(X, found, n_neighbors, workers, "brute", 1.0)
@@ -107,7 +107,7 @@ def search_faiss(
     """
     import faiss
 
-    centred = _centred_singles(X)
+    centred = centred_singles(X)
     n, d = centred.shape
     n_cells = int(min(4 * np.sqrt(n), n / 39)) or 1  # faiss wants 39 training points a cell
     threads_before = faiss.omp_get_max_threads()
@@ -120,11 +120,12 @@ def search_faiss(
         sample = rng.choice(n, min(n, TRAINING_POINTS), replace=False)
         inverted.train(centred[np.sort(sample)])
         inverted.add(centred)
-        tuning_rows, n_probes = _tune_probes(X, centred, inverted, n_cells, n_neighbors, rng, workers)
+        sample = recall_sample(X, n_neighbors, TUNING_SAMPLE, workers, rng)
+        n_probes = _tuned_probes(X, centred, inverted, n_cells, sample, n_neighbors)
         inverted.nprobe = n_probes
         found = np.empty((n, n_neighbors + 1), dtype=np.int64)
         with progress_bar("neighbours (faiss)", n, show) as advance:
-            for rows in _blocks(n, 20_000):
+            for rows in blocks(n, 20_000):
                 found[rows] = inverted.search(centred[rows], n_neighbors + 1)[1]
                 advance(rows.stop - rows.start)
         missing = np.flatnonzero((found < 0).any(axis=1))  # cells too small for k + 1: search them all
@@ -134,10 +135,22 @@ def search_faiss(
                 found[some] = inverted.search(centred[some], n_neighbors + 1)[1]
     finally:
         faiss.omp_set_num_threads(threads_before)
-    fresh = np.setdiff1d(np.arange(n), tuning_rows)
-    judged = rng.choice(fresh, RECALL_SAMPLE, replace=False) if len(fresh) > RECALL_SAMPLE else np.arange(n)
     details: dict[str, float | int | str] = {"cells": n_cells, "probes": n_probes}
-    return _judge(X, _finish(X, found, n_neighbors, workers, "faiss", np.nan, details), judged, workers)
+    return measured_neighbors(X, found, n_neighbors, workers, rng, "faiss", details, spent=sample.rows)
+
+
+def _tuned_probes(
+    X: AnyArray, centred: AnyArray, inverted: Any, n_cells: int, sample: "RecallSample", n_neighbors: int
+) -> int:
+    """The fewest probed cells that reach the target recall on a sample."""
+    n_probes = 4
+    while n_probes < n_cells:
+        inverted.nprobe = n_probes
+        found = inverted.search(centred[sample.rows], n_neighbors + 1)[1]
+        if sample.recall(X, found) >= TARGET_RECALL:
+            break
+        n_probes = n_probes + max(2, n_probes // 4)
+    return min(n_probes, n_cells)
 
 
 def search_pynndescent(
@@ -148,7 +161,7 @@ def search_pynndescent(
         from pynndescent import NNDescent
     except ImportError as error:
         raise MissingExtraError('index="pynndescent" needs: pip install "softspread[approx]"') from error
-    centred = _centred_singles(X)
+    centred = centred_singles(X)
     index = NNDescent(
         centred,
         n_neighbors=min(n_neighbors + 6, len(X)),
@@ -157,14 +170,19 @@ def search_pynndescent(
         verbose=show,
     )
     found = np.asarray(index.neighbor_graph[0][:, : n_neighbors + 1], dtype=np.int64)
-    if (found < 0).any():
-        rows = np.flatnonzero((found < 0).any(axis=1))
-        found[rows] = _nearest_by_products(X, X[rows], n_neighbors + 1, workers)[0]
+    fill_gaps(X, found, workers)
     return measured_neighbors(X, found, n_neighbors, workers, rng, "pynndescent")
 
 
 def measured_neighbors(
-    X: AnyArray, found: IntArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, index: str
+    X: AnyArray,
+    found: IntArray,
+    n_neighbors: int,
+    workers: Workers,
+    rng: np.random.Generator,
+    index: str,
+    details: dict[str, float | int | str] | None = None,
+    spent: IntArray | None = None,
 ) -> Neighbors:
     """What an approximate search found, in order, with its recall.
 
@@ -185,14 +203,51 @@ def measured_neighbors(
         Draws the sample.
     index : str
         What the search is called.
+    details : dict, optional
+        Further facts about the search.
+    spent : (m,) int, optional
+        Rows on which the search was tuned; the recall is measured on others.
 
     Returns
     -------
     Neighbors
         (n, n_neighbors), nearest first.
     """
-    judged = rng.choice(len(X), min(len(X), RECALL_SAMPLE), replace=False)
-    return _judge(X, _finish(X, found, n_neighbors, workers, index, np.nan), judged, workers)
+    fresh = np.arange(len(X)) if spent is None else np.setdiff1d(np.arange(len(X)), spent)
+    few = len(fresh) <= RECALL_SAMPLE
+    judged = np.arange(len(X)) if few else rng.choice(fresh, RECALL_SAMPLE, replace=False)
+    return _judge(X, _finish(X, found, n_neighbors, workers, index, np.nan, details), judged, workers)
+
+
+@dataclass(frozen=True, slots=True)
+class RecallSample:
+    """Some items, and how far away their true neighbours are."""
+
+    rows: IntArray  # (m,)
+    limit: FloatArray  # (m, 1)  squared distance to the farthest true neighbour
+
+    def recall(self, X: AnyArray, found: IntArray) -> float:
+        """Share of the found rows that are as near as the true neighbours; -1 is none."""
+        squared = np.empty(found.shape)
+        squared_distances(X, X[self.rows], np.maximum(found, 0), squared)
+        return float(((squared <= self.limit) & (found >= 0)).mean())
+
+
+def recall_sample(
+    X: AnyArray, n_neighbors: int, size: int, workers: Workers, rng: np.random.Generator
+) -> RecallSample:
+    """A sample of items to tune a search on, the item itself counted as its nearest neighbour."""
+    rows = np.sort(rng.choice(len(X), min(len(X), size), replace=False))
+    return RecallSample(
+        rows, _nearest_by_products(X, X[rows], n_neighbors + 1, workers)[1][:, -1:] * (1 + TIE)
+    )
+
+
+def fill_gaps(X: AnyArray, found: IntArray, workers: Workers) -> None:
+    """Search again, exactly, for the rows of which too few neighbours were found, marked by -1."""
+    rows = np.flatnonzero((found < 0).any(axis=1))
+    if len(rows):
+        found[rows] = _nearest_by_products(X, X[rows], found.shape[1], workers)[0]
 
 
 def leaf_order(X: AnyArray) -> IntArray:
@@ -232,7 +287,7 @@ def _nearest_by_products(
     centre = X.mean(axis=0, dtype=np.float64)
     moved = queries - centre
     parts = []
-    for rows in _blocks(len(X), PRODUCT_ROWS):
+    for rows in blocks(len(X), PRODUCT_ROWS):
         k = min(n_nearest, rows.stop - rows.start)
         search = NearestNeighbors(n_neighbors=k, algorithm="brute", n_jobs=workers.n_threads).fit(
             X[rows] - centre
@@ -253,11 +308,12 @@ def _nearest_by_products(
     return found, squared
 
 
-def _blocks(n: int, size: int) -> list[slice]:
+def blocks(n: int, size: int) -> list[slice]:
+    """The rows from 0 to n in slices of a size."""
     return [slice(first, min(n, first + size)) for first in range(0, n, size)]
 
 
-def _centred_singles(X: AnyArray) -> AnyArray:
+def centred_singles(X: AnyArray) -> AnyArray:
     """Single precision around the mean and below 1, so that offsets eat no digits and no square overflows."""
     centred = X - X.mean(axis=0, dtype=np.float64).astype(X.dtype)
     _, exponent = np.frexp(max(float(centred.max()), -float(centred.min())))
@@ -283,7 +339,7 @@ def _finish(
         squared_distances(X, X[rows], indices[rows], squared[rows])
         sort_rows(squared[rows], indices[rows])
 
-    workers.run(work, _blocks(n, 16_384))
+    workers.run(work, blocks(n, 16_384))
     return Neighbors(indices, squared, index, recall, details or {})
 
 
@@ -306,27 +362,3 @@ def _judge(X: AnyArray, found: Neighbors, rows: IntArray, workers: Workers) -> N
             stacklevel=2,
         )
     return replace(found, recall=recall, details={**found.details, "recall_sample": len(rows)})
-
-
-def _tune_probes(
-    X: AnyArray,
-    centred: AnyArray,
-    inverted: "object",
-    n_cells: int,
-    n_neighbors: int,
-    rng: np.random.Generator,
-    workers: Workers,
-) -> tuple[IntArray, int]:
-    """The fewest probed cells that reach the target recall on a sample."""
-    rows = np.sort(rng.choice(len(X), min(len(X), TUNING_SAMPLE), replace=False))
-    limit = _nearest_by_products(X, X[rows], n_neighbors + 1, workers)[1][:, -1:] * (1 + TIE)
-    n_probes = 4
-    while n_probes < n_cells:
-        inverted.nprobe = n_probes  # type: ignore[attr-defined]
-        found = inverted.search(centred[rows], n_neighbors + 1)[1]  # type: ignore[attr-defined]
-        squared = np.empty(found.shape)
-        squared_distances(X, X[rows], np.maximum(found, 0), squared)
-        if float(((squared <= limit) & (found >= 0)).mean()) >= TARGET_RECALL:
-            break
-        n_probes = n_probes + max(2, n_probes // 4)
-    return rows, min(n_probes, n_cells)

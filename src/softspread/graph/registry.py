@@ -11,7 +11,15 @@ SEARCHES: "Registry[Search]" = Registry(
     "index",
     "softspread.neighbor_searches",
     {
-        name: f"softspread.graph.neighbors:search_{name}"
-        for name in ("auto", "exact", "tree", "brute", "faiss", "pynndescent")
+        name: f"softspread.graph.{module}:search_{name}"
+        for name, module in (
+            ("auto", "neighbors"),
+            ("exact", "neighbors"),
+            ("tree", "neighbors"),
+            ("brute", "neighbors"),
+            ("cells", "cells"),
+            ("faiss", "neighbors"),
+            ("pynndescent", "neighbors"),
+        )
     },
 )

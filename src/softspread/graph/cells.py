@@ -1,0 +1,236 @@
+"""Neighbours by cells: cut the items into small cells, then look into the cells nearest to each item.
+
+    X (n, d)  ->  Cells: rows sorted by cell, centres, cells near each cell  ->  nearest rows of any queries
+
+A tree of balanced cuts gives the first centres; every item then moves to the centre nearest to it, twice
+(k-means), which is what makes a search in few cells accurate. Which cells are near a cell is a search for
+neighbours among centres, done in the same way. How many cells to visit is tuned on a sample.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softspread._common.progress import progress_bar
+from softspread._common.threads import Workers
+from softspread._common.types import AnyArray, IntArray, Neighbors
+from softspread._kernels.cells import assign_items, describe_cells, split_nodes, visit_cells
+from softspread.graph.neighbors import (
+    TARGET_RECALL,
+    TUNING_SAMPLE,
+    RecallSample,
+    blocks,
+    centred_singles,
+    fill_gaps,
+    measured_neighbors,
+    recall_sample,
+)
+
+SingleArray = NDArray[np.float32]
+ListArray = NDArray[np.int32]
+
+CELL_ITEMS = 32  # at most, before items move: smaller cells cost more centres, larger ones more distances
+NEAR_CELLS = 192  # looked at per item; those visited are the nearest of them
+LISTED_FOR_MOVES = 64  # looked at to find the nearest centre
+FEWEST_VISITS = 8
+ALL_PAIRS = 2_048  # rows up to which one cell that holds all is as quick
+CENTRE_VISITS = 48  # a centre's list need not be perfect
+PART = 2_048  # items per task of a thread
+NODES = 64  # nodes of one level of the tree per task, at least
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """Items in small cells; the unit in which neighbours are searched."""
+
+    rows: SingleArray  # (n, d)  items sorted by cell
+    order: IntArray  # (n,)  the number of each of them
+    starts: IntArray  # (n_cells + 1,)  first row of each cell
+    centres: SingleArray  # (n_cells, d)
+    radii: SingleArray  # (n_cells,)  farthest row from the centre
+    near: ListArray  # (n_cells, m)  cells near each cell, itself among them, nearest first, padded with -1
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells there are."""
+        return len(self.radii)
+
+    def homes(self) -> ListArray:
+        """The cell of each row."""
+        return np.repeat(np.arange(self.n_cells, dtype=np.int32), np.diff(self.starts))
+
+
+def cut_into_cells(X: SingleArray, workers: Workers, n_near: int = NEAR_CELLS) -> Cells:
+    """Cells of about CELL_ITEMS items that are close together; the same for any number of threads."""
+    if len(X) <= ALL_PAIRS:
+        return _one_cell(X)
+    order, starts = _tree(X, workers)
+    homes = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
+    cells = _gathered(X, order, homes, LISTED_FOR_MOVES, workers)
+    for n_listed in (LISTED_FOR_MOVES, n_near):
+        cells = _moved(cells, n_listed, workers)
+    return cells
+
+
+def nearest_in_cells(
+    cells: Cells, queries: SingleArray, homes: ListArray, n_nearest: int, n_visits: int, workers: Workers
+) -> tuple[ListArray, SingleArray]:
+    """The nearest rows of some queries among the cells near each.
+
+    Parameters
+    ----------
+    cells : Cells
+        What to search.
+    queries : (q, d) single precision
+        In the units of ``cells.rows``; best sorted by home.
+    homes : (q,) int
+        A cell close to each query, such as its own: the centres near this cell are looked at.
+    n_nearest : int
+        Rows to find per query; a query that is a row finds itself, too.
+    n_visits : int
+        Cells to visit per query.
+    workers : Workers
+        Threads to use.
+
+    Returns
+    -------
+    ids, squared : (q, n_nearest)
+        Rows of ``cells.rows`` in no order and their squared distances; -1 and infinity where the visited
+        cells hold too few.
+    """
+    ids = np.empty((len(queries), n_nearest), dtype=np.int32)
+    squared = np.empty((len(queries), n_nearest), dtype=np.float32)
+
+    def work(part: slice) -> None:
+        visit_cells(
+            queries[part],
+            homes[part],
+            cells.rows,
+            cells.starts,
+            cells.centres,
+            cells.radii,
+            cells.near,
+            n_visits,
+            ids[part],
+            squared[part],
+        )
+
+    workers.run(work, _parts(len(queries)))
+    return ids, squared
+
+
+def search_cells(
+    X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, show: bool
+) -> Neighbors:
+    """Approximate search in the cells nearest to each item.
+
+    The number of cells to visit is tuned on one sample, recall measured on another.
+    """
+    cells = cut_into_cells(centred_singles(X), workers)
+    n, homes = len(X), cells.homes()
+    sample = recall_sample(X, n_neighbors, TUNING_SAMPLE, workers, rng)
+    n_visits = _tuned_visits(X, cells, homes, sample, n_neighbors, workers)
+    found = np.empty((n, n_neighbors + 1), dtype=np.int64)
+    with progress_bar("neighbours (cells)", n, show) as advance:
+        for rows in blocks(n, 50_000):
+            ids, _ = nearest_in_cells(
+                cells, cells.rows[rows], homes[rows], n_neighbors + 1, n_visits, workers
+            )
+            found[cells.order[rows]] = np.where(ids < 0, -1, cells.order[ids])
+            advance(rows.stop - rows.start)
+    fill_gaps(X, found, workers)
+    details: dict[str, float | int | str] = {"cells": cells.n_cells, "visits": n_visits}
+    return measured_neighbors(X, found, n_neighbors, workers, rng, "cells", details, spent=sample.rows)
+
+
+def _tuned_visits(
+    X: AnyArray, cells: Cells, homes: ListArray, sample: RecallSample, n_neighbors: int, workers: Workers
+) -> int:
+    """The fewest cells that reach the target recall on a sample."""
+    rank = np.empty(len(X), dtype=np.int64)
+    rank[cells.order] = np.arange(len(X))
+    rows = np.sort(rank[sample.rows])
+    asked = replace(sample, rows=cells.order[rows], limit=sample.limit[np.argsort(rank[sample.rows])])
+    most = cells.near.shape[1]
+    n_visits = min(FEWEST_VISITS, most)
+    while n_visits < most:
+        ids, _ = nearest_in_cells(cells, cells.rows[rows], homes[rows], n_neighbors + 1, n_visits, workers)
+        if asked.recall(X, np.where(ids < 0, -1, cells.order[ids])) >= TARGET_RECALL:
+            break
+        n_visits += max(2, n_visits // 4)
+    return int(min(n_visits, most))
+
+
+def _one_cell(X: SingleArray) -> Cells:
+    n = len(X)
+    zero = np.zeros(1, dtype=np.float32)
+    everywhere = np.full(1, np.inf, dtype=np.float32)
+    starts, near = np.array([0, n], dtype=np.int64), np.zeros((1, 1), dtype=np.int32)
+    return Cells(X, np.arange(n), starts, np.tile(zero, (1, X.shape[1])), everywhere, near)
+
+
+def _tree(X: SingleArray, workers: Workers) -> tuple[IntArray, IntArray]:
+    """Items in the order of the leaves of a tree of balanced cuts, and where each leaf starts."""
+    n = len(X)
+    order, keys = np.arange(n), np.empty(n, dtype=np.float32)
+    n_nodes = 1
+    while n > CELL_ITEMS * n_nodes:
+        step = max(1, min(NODES, n_nodes // workers.n_threads))
+        level = n_nodes
+        parts = [slice(node, min(level, node + step)) for node in range(0, level, step)]
+        workers.run(lambda part: split_nodes(X, order, keys, level, part.start, part.stop), parts)  # noqa: B023
+        n_nodes *= 2
+    return order, n * np.arange(n_nodes + 1) // n_nodes
+
+
+def _described(rows: SingleArray, starts: IntArray, workers: Workers) -> tuple[SingleArray, SingleArray]:
+    n_cells = len(starts) - 1
+    centres = np.empty((n_cells, rows.shape[1]), dtype=np.float32)
+    radii = np.empty(n_cells, dtype=np.float32)
+    workers.run(
+        lambda part: describe_cells(rows, starts, centres, radii, part.start, part.stop), _parts(n_cells)
+    )
+    return centres, radii
+
+
+def _moved(cells: Cells, n_listed: int, workers: Workers) -> Cells:
+    """Every item in the cell whose centre is nearest."""
+    homes = cells.homes()
+    workers.run(
+        lambda part: assign_items(cells.rows, homes, cells.centres, cells.near, part.start, part.stop),
+        _parts(len(homes)),
+    )
+    nearby_first = np.argsort(homes, kind="stable")
+    return _gathered(cells.rows, nearby_first, homes[nearby_first], n_listed, workers, cells.order)
+
+
+def _gathered(
+    X: SingleArray,
+    order: IntArray,
+    homes: ListArray,
+    n_near: int,
+    workers: Workers,
+    numbers: IntArray | None = None,
+) -> Cells:
+    """Cells of the items X[order], whose cells are ``homes``, in rising order; X[i] is item numbers[i]."""
+    starts = np.flatnonzero(np.diff(homes, prepend=-1, append=homes[-1] + 1))
+    rows = X[order]
+    centres, radii = _described(rows, starts, workers)
+    near = _near_lists(centres, n_near, workers)
+    return Cells(rows, order if numbers is None else numbers[order], starts, centres, radii, near)
+
+
+def _near_lists(centres: SingleArray, n_near: int, workers: Workers) -> ListArray:
+    """The centres nearest to each centre, itself among them, nearest first."""
+    n_near = min(n_near, len(centres))
+    cells = cut_into_cells(centres, workers)
+    ids, squared = nearest_in_cells(cells, cells.rows, cells.homes(), n_near, CENTRE_VISITS, workers)
+    ranked = np.take_along_axis(ids, np.argsort(squared, axis=1, kind="stable"), axis=1)
+    near = np.empty_like(ranked)
+    near[cells.order] = np.where(ranked < 0, -1, cells.order[ranked])
+    return near
+
+
+def _parts(n: int) -> list[slice]:
+    return [slice(first, min(n, first + PART)) for first in range(0, n, PART)]

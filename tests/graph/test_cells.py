@@ -1,0 +1,94 @@
+"""Cells hold every item once, and a search among them finds what all pairs find."""
+
+import numpy as np
+import pytest
+
+from softspread._common.threads import Workers
+from softspread.graph import cells as module
+from softspread.graph.cells import cut_into_cells, nearest_in_cells
+
+
+@pytest.fixture
+def small_cells(monkeypatch):
+    """Cells from 60 items on, of at most 8 before items move."""
+    monkeypatch.setattr(module, "ALL_PAIRS", 60)
+    monkeypatch.setattr(module, "CELL_ITEMS", 8)
+
+
+def clusters(rng, n=600, d=4):
+    """Items around a few centres."""
+    return (rng.normal(size=(6, d)) * 4)[rng.integers(6, size=n)].astype(np.float32) + rng.normal(
+        size=(n, d)
+    ).astype(np.float32)
+
+
+def test_every_item_is_in_one_cell(rng, small_cells):
+    """Rows are the items in another order, cells cover them without gap, none is empty."""
+    X = clusters(rng)
+    cells = cut_into_cells(X, Workers(1))
+    assert sorted(cells.order.tolist()) == list(range(600))
+    np.testing.assert_array_equal(cells.rows, X[cells.order])
+    assert cells.starts[0] == 0
+    assert cells.starts[-1] == 600
+    assert (np.diff(cells.starts) > 0).all()
+    assert cells.n_cells > 600 / 16
+    np.testing.assert_array_equal(np.bincount(cells.homes()), np.diff(cells.starts))
+
+
+def test_a_cell_is_near_itself_first(rng, small_cells):
+    """Lists of near cells start with the cell itself and rise by distance."""
+    cells = cut_into_cells(clusters(rng), Workers(1), n_near=10)
+    np.testing.assert_array_equal(cells.near[:, 0], np.arange(cells.n_cells))
+    gaps = ((cells.centres[cells.near] - cells.centres[:, None]) ** 2).sum(axis=2)
+    assert (np.diff(gaps, axis=1) >= -1e-6).all()
+
+
+def test_visiting_every_cell_is_exact(rng, small_cells):
+    """With all cells listed and visited nothing is missed, also for queries that are no items."""
+    X = clusters(rng)
+    cells = cut_into_cells(X, Workers(1), n_near=10_000)
+    queries = clusters(rng, n=30)
+    ids, squared = nearest_in_cells(cells, queries, np.zeros(30, np.int32), 7, cells.n_cells, Workers(1))
+    true = np.sort(((queries[:, None] - X[None]) ** 2).sum(axis=2), axis=1)[:, :7]
+    np.testing.assert_allclose(np.sort(squared, axis=1), true, rtol=1e-5)
+    own = ((X[cells.order[ids]] - queries[:, None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(squared, own, rtol=1e-5)
+
+
+def test_too_few_rows_in_sight_are_marked(rng, small_cells):
+    """Where the visited cells hold fewer rows than asked for, the rest is -1."""
+    cells = cut_into_cells(clusters(rng), Workers(1))
+    ids, squared = nearest_in_cells(cells, cells.rows[:5], cells.homes()[:5], 80, 1, Workers(1))
+    sizes = np.diff(cells.starts)[cells.homes()[:5]]
+    np.testing.assert_array_equal((ids >= 0).sum(axis=1), sizes)
+    np.testing.assert_array_equal(np.isinf(squared), ids < 0)
+
+
+def test_threads_do_not_change_cells(rng, small_cells, monkeypatch):
+    """The same cells and neighbours with one thread and three."""
+    monkeypatch.setattr(module, "PART", 50)
+    X = clusters(rng)
+    one, three = cut_into_cells(X, Workers(1)), cut_into_cells(X, Workers(3))
+    for name in ("order", "starts", "centres", "radii", "near"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(three, name))
+    found = [nearest_in_cells(one, one.rows, one.homes(), 5, 4, Workers(threads)) for threads in (1, 3)]
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_coinciding_items_are_cut_as_well(small_cells):
+    """All on one spot: one cell is left, which holds everyone."""
+    cells = cut_into_cells(np.ones((200, 3), np.float32), Workers(1))
+    assert sorted(cells.order.tolist()) == list(range(200))
+    assert (cells.radii == 0).all()
+
+
+def test_relabelled_items_have_the_same_neighbours(rng, small_cells):
+    """The search finds about the same items however they are numbered; where it is exact, just the same."""
+    X = clusters(rng)
+    order = rng.permutation(600)
+    with Workers(1) as workers:
+        plain = module.search_cells(X, 5, workers, np.random.default_rng(0), False)
+        moved = module.search_cells(X[order], 5, workers, np.random.default_rng(0), False)
+    assert plain.recall > 0.99
+    same = order[moved.indices] == plain.indices[order]
+    assert same.mean() > 0.98
