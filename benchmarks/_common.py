@@ -126,6 +126,21 @@ def make_votes(classes: "NDArray[np.int64]", seed: int) -> "tuple[NDArray[np.int
     return rows, labels
 
 
+def write_files(folder: Path, n: int, seed: int) -> tuple[Path, Path]:
+    """The same items with ids as Parquet, float32 vectors in one column, and their votes as CSV."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    X, classes = make_items(n, seed)
+    rows, labels = make_votes(classes, seed)
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(X.ravel()), N_FEATURES)
+    embeddings, votes = folder / f"X{n}.parquet", folder / f"votes{n}.csv"
+    pq.write_table(pa.table({"item": [f"i{row}" for row in range(n)], "vector": vectors}), embeddings)
+    lines = [f"i{row},c{label}\n" for row, label in zip(rows, labels, strict=True)]
+    votes.write_text("item,label\n" + "".join(lines), encoding="utf-8")
+    return embeddings, votes
+
+
 def run_task(task: str, folder: Path, **arguments: Any) -> Record:
     """Run one task of ``benchmarks._tasks`` in a fresh process and return its record."""
     command = [sys.executable, "-m", "benchmarks._tasks", task, str(folder), json.dumps(arguments)]

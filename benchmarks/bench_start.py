@@ -8,12 +8,11 @@ import resource
 import subprocess
 import sys
 import time
-from importlib.util import find_spec
 from pathlib import Path
 
-from benchmarks._common import ROOT, Record, Report, Settings, median, say, seconds, show_table
+from benchmarks._common import ROOT, Record, Report, Settings, median, say, seconds, show_table, write_files
 
-LONGEST_IMPORT, LONGEST_FIRST_FIT = 1.0, 2.0  # seconds, of the whole process
+LONGEST_IMPORT, LONGEST_FIRST_FIT, LONGEST_SPREAD = 1.0, 2.0, 2.0  # seconds, of the whole process
 FIT_ITEMS = 1_000
 _TIMED = "import time; begin = time.perf_counter(); {code}; print(time.perf_counter() - begin)"
 _FIT = (
@@ -22,6 +21,7 @@ _FIT = (
     "softspread.ProbabilisticLabelSpreading(alpha=0.9).fit(X, "
     "softspread.Votes.from_pairs(*make_votes(classes, 0)))"
 )
+_COMMAND = [sys.executable, "-c", "from softspread.cli.app import main; main()"]
 STARTS = {
     "python alone": "pass",
     "import softspread": "import softspread",
@@ -43,14 +43,24 @@ def run(settings: Settings, folder: Path, report: Report) -> None:
             report.judge("import of softspread and its estimator, s", record["inside"], LONGEST_IMPORT)
         if "fit" in name:
             report.judge("first fit in a fresh process, all of it, s", record["seconds"], LONGEST_FIRST_FIT)
-    if find_spec("softspread.cli") is None:
-        say("  softspread --help skipped: there is no command line yet")
-    else:
-        command = [sys.executable, "-c", "from softspread.cli.app import main; main()", "--help"]
-        record = _measure("softspread --help", command, settings.start_repeats, report)
-        rows.append((record["what"], "-", seconds(record["seconds"]), seconds(record["cpu_seconds"])))
+    record = _measure("softspread --help", [*_COMMAND, "--help"], settings.start_repeats, report)
+    rows.append((record["what"], "-", seconds(record["seconds"]), seconds(record["cpu_seconds"])))
+    for name, arguments in _spread_commands(folder, settings.seed).items():
+        record = _measure(name, [*_COMMAND, *arguments], settings.start_repeats, report)
+        rows.append((name, "-", seconds(record["seconds"]), seconds(record["cpu_seconds"])))
+        report.judge(f"{name} of {FIT_ITEMS:,} items, s", record["seconds"], LONGEST_SPREAD)
     say("\nStart (median of fresh processes; the first run, which may compile, is not counted)")
     show_table(("what", "inside", "whole process", "processor time"), rows)
+
+
+def _spread_commands(folder: Path, seed: int) -> dict[str, list[str]]:
+    """Arguments of ``softspread spread`` from Parquet to Parquet, for each method."""
+    embeddings, votes = write_files(folder, FIT_ITEMS, seed)
+    files = ["--embeddings", str(embeddings), "--votes", str(votes), "--out", str(folder / "labels.parquet")]
+    return {
+        "softspread spread": ["spread", *files],
+        "softspread spread --method pls": ["spread", "--method", "pls", "--interval", "wilson", *files],
+    }
 
 
 def _measure(name: str, command: list[str], repeats: int, report: Report) -> Record:

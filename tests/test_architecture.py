@@ -330,6 +330,17 @@ def test_importing_the_package_is_quick_work():
     assert done.stdout.strip() == "[]"
 
 
+def test_importing_an_estimator_leaves_out_what_only_some_fits_need():
+    """numba comes with the first compiled loop, scipy.stats with the first of its functions."""
+    heavy = ("numba", "scipy.stats", "sklearn.linear_model", "sklearn.metrics", "faiss")
+    code = (
+        "import sys, softspread; softspread.SoftLabeler, softspread.ProbabilisticLabelSpreading; "
+        f"print([m for m in {heavy} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_every_public_name_exists_and_is_listed():
     """__all__ can be imported, name by name, and dir shows it."""
     import softspread

@@ -51,6 +51,8 @@ from importlib import import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
+from softspread._common.late_imports import imported_when_used as _imported_when_used
+
 __version__ = _version("softspread")
 
 _NAMES = {
@@ -100,7 +102,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"softspread.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'softspread' has no attribute {name!r}")
-    return getattr(import_module(f"softspread.{_HOMES[name]}"), name)
+    with _imported_when_used("scipy.stats", functions=("gmean", "rankdata")):
+        return getattr(import_module(f"softspread.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -4,10 +4,11 @@ import importlib
 import pkgutil
 from pathlib import Path
 
+import numpy as np
 import pytest
-from numba.core.registry import CPUDispatcher
 
 import softspread._kernels
+from softspread._kernels.system import Kernel, compiled, compiled_as_written
 
 MODULES = [module.name for module in pkgutil.iter_modules(softspread._kernels.__path__)]
 
@@ -18,7 +19,7 @@ def kernels_of(name):
     return {
         key: value
         for key, value in vars(module).items()
-        if isinstance(value, CPUDispatcher) and value.py_func.__module__ == module.__name__
+        if isinstance(value, Kernel) and value.py_func.__module__ == module.__name__
     }
 
 
@@ -36,5 +37,31 @@ def test_every_compiled_function_is_kept_on_disk_and_frees_the_interpreter(name)
     kernels = kernels_of(name)
     assert kernels
     for kernel in kernels.values():
-        assert kernel.targetoptions["nogil"]
-        assert kernel._cache.__class__.__name__ == "FunctionCache"
+        assert kernel.dispatcher.targetoptions["nogil"]
+        assert kernel.dispatcher._cache.__class__.__name__ == "FunctionCache"
+
+
+@compiled
+def _double(x):
+    return 2 * x
+
+
+@compiled
+def _quadruple(x):
+    return _double(_double(x))
+
+
+@compiled_as_written
+def _sum_of(x):
+    total = 0.0
+    for value in x:
+        total += value
+    return total
+
+
+def test_kernels_call_each_other_and_keep_the_order_of_sums_where_asked():
+    """The compiler sees a kernel inside another one; what comes out is what plain Python gives."""
+    assert _quadruple(3) == _quadruple.py_func(3) == 12
+    values = np.array([1e16, 1.0, -1e16, 1.0])
+    assert _sum_of(values) == _sum_of.py_func(values) == 1.0
+    assert not _sum_of.fastmath

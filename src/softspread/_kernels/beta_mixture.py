@@ -10,11 +10,10 @@ between is interpolated, linearly in the mean and in the logarithm of the concen
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from softspread._common.types import FloatArray, IntArray
-from softspread._kernels.system import COMPILED
+from softspread._kernels.system import compiled
 
 
 class BetaTable(NamedTuple):
@@ -53,7 +52,7 @@ def corner(n_components: int) -> Corner:
     return Corner(whole[0], parts[0], whole[1], parts[1])
 
 
-@njit(**COMPILED)
+@compiled
 def below(values, x):
     """The last place whose value is at most x, leaving one place after it."""
     low, high = 0, len(values) - 1
@@ -66,7 +65,7 @@ def below(values, x):
     return low
 
 
-@njit(**COMPILED)
+@compiled
 def place_concentrations(table, nus, total, spot):
     """Find nu + t of every component in the table; beyond its ends the end itself stands in."""
     last = table.values.shape[0] - 1
@@ -77,7 +76,7 @@ def place_concentrations(table, nus, total, spot):
         spot.concentration_share[k] = at - spot.concentration[k]
 
 
-@njit(**COMPILED)
+@compiled
 def place_means(table, nus, mean, votes, total, spot):
     """Find (nu m + y) / (nu + t) of every component in the table."""
     for k in range(len(nus)):
@@ -90,7 +89,7 @@ def place_means(table, nus, mean, votes, total, spot):
         spot.mean_share[k] = (value - table.means[at]) / (table.means[at + 1] - table.means[at])
 
 
-@njit(**COMPILED)
+@compiled
 def at_point(table, weights, spot, point):
     """F at one of the table's points."""
     found = 0.0
@@ -104,7 +103,7 @@ def at_point(table, weights, spot, point):
     return found
 
 
-@njit(**COMPILED)
+@compiled
 def at_value(table, weights, spot, x):
     """F at any x."""
     if x >= 1.0:
@@ -115,7 +114,7 @@ def at_value(table, weights, spot, x):
     return left + share * (right - left)
 
 
-@njit(**COMPILED)
+@compiled
 def quantile(table, weights, spot, q):
     """The x with F(x) = q."""
     low, high = 0, len(table.points) - 1
@@ -135,7 +134,7 @@ def quantile(table, weights, spot, q):
     return table.points[low] + share * (table.points[high] - table.points[low])
 
 
-@njit(**COMPILED)
+@compiled
 def own_votes(mixtures, row):
     """Place of an item's own votes, -1 without, and their total."""
     at = mixtures.own_place[row]
@@ -146,7 +145,7 @@ def own_votes(mixtures, row):
     return at, total
 
 
-@njit(**COMPILED)
+@compiled
 def mixture_ends(table, mixtures, rows, tail, least, snap, spot, lower, upper):
     """Intervals that leave out ``tail`` of each mixture, written to (rows, n_classes).
 
@@ -173,7 +172,7 @@ def mixture_ends(table, mixtures, rows, tail, least, snap, spot, lower, upper):
             upper[number, column] = 1.0 if top > 1.0 - snap else top
 
 
-@njit(**COMPILED)
+@compiled
 def mixture_cdf(table, mixtures, rows, x, spot, out):
     """F of every entry at its own x, (rows, n_classes)."""
     for number in range(len(rows)):

@@ -6,12 +6,11 @@ are returned per range, so that the caller adds them in a fixed order.
 """
 
 import numpy as np
-from numba import njit
 
-from softspread._kernels.system import COMPILED
+from softspread._kernels.system import compiled
 
 
-@njit(**COMPILED)
+@compiled
 def apply_rows(system, P, out, first, last, width, dots):
     """Rows ``first:last`` of out = (I - alpha S) P, and the column sums of P * out over these rows."""
     indptr, indices, weights, _, alpha = system
@@ -34,7 +33,7 @@ def apply_rows(system, P, out, first, last, width, dots):
         dots[c] = total[c]
 
 
-@njit(**COMPILED)
+@compiled
 def step_along(X, R, P, AP, step, first, last, width, squares):
     """X += step P and R -= step AP on rows ``first:last``, and the column sums of R**2 over these rows."""
     n_columns = len(width)
@@ -49,7 +48,7 @@ def step_along(X, R, P, AP, step, first, last, width, squares):
         squares[c] = total[c]
 
 
-@njit(**COMPILED)
+@compiled
 def turn_direction(P, R, ratio, first, last, width):
     """P = R + ratio P on rows ``first:last``."""
     for row in range(first, last):

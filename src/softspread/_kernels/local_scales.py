@@ -6,11 +6,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from softspread._common.types import FloatArray, IndexArray, IntArray
-from softspread._kernels.system import COMPILED
+from softspread._kernels.system import compiled
 
 MAX_ROUNDS = 200  # a growing set needs about ten; the cap only guards against rounding at extreme tolerances
 GROWTH = 1.4  # new members per round, as a multiple of |P|; best of 0.7, 1, 1.4 and 2 at 10k and 1M items
@@ -78,7 +77,7 @@ def local_work(n: int, rows: int, nodes: int, edges: int) -> LocalWork:
     )
 
 
-@njit(**COMPILED)
+@compiled
 def _size_of(bits):
     """Size class of a residual with these bits: 0 for the largest, N_CUTS - 1 for all small ones."""
     largest = np.int64(1023 + 1) << CUT_STEPS  # residuals are below 2
@@ -86,7 +85,7 @@ def _size_of(bits):
     return min(max(size, 0), N_CUTS - 1)
 
 
-@njit(**COMPILED)
+@compiled
 def _size_to_add(work, n_members, n_outside, square_sum, first_round):
     """Sizes up to this one are worth adding to P, such that P does not overshoot."""
     limit = max(32.0, GROWTH * n_members)
@@ -103,7 +102,7 @@ def _size_to_add(work, n_members, n_outside, square_sum, first_round):
     return N_CUTS - 1
 
 
-@njit(**COMPILED)
+@compiled
 def _add_members(system, work, largest_size, n_met, n_members, n_edges):
     """Move the nodes with large residuals into P, copying their rows; stop early when memory runs out."""
     indptr, indices, weights, _, _ = system
@@ -141,7 +140,7 @@ def _add_members(system, work, largest_size, n_met, n_members, n_edges):
     return n_met, n_members, n_edges, False
 
 
-@njit(**COMPILED)
+@compiled
 def _solve_inside(work, n_members, alpha, target):
     """Conjugate gradients on P from the present x until the squared residual inside is at most ``target``.
 
@@ -175,7 +174,7 @@ def _solve_inside(work, n_members, alpha, target):
             p[member[a]] = r[a] + ratio * p[member[a]]
 
 
-@njit(**COMPILED)
+@compiled
 def _refresh_outside(work, n_met, n_members, alpha):
     """Residual outside P from x, and how many nodes have a residual of each size.
 
@@ -201,7 +200,7 @@ def _refresh_outside(work, n_met, n_members, alpha):
     return correction, square_sum, n_met - n_members
 
 
-@njit(**COMPILED)
+@compiled
 def _runner_up(work, n_members, degrees, degree_above):
     """Largest x among the nodes that could outdo the seed: those with a degree above ``degree_above``."""
     best = 0.0
@@ -211,7 +210,7 @@ def _runner_up(work, n_members, degrees, degree_above):
     return best
 
 
-@njit(**COMPILED)
+@compiled
 def local_scale(system, degrees, goal, seed, work, out):
     """Grow P around one seed until M[seed, seed] (and the largest entry, if wanted) is known to ``delta``.
 
@@ -272,7 +271,7 @@ def local_scale(system, degrees, goal, seed, work, out):
     return n_met
 
 
-@njit(**COMPILED)
+@compiled
 def local_scales(system, degrees, goal, seeds, work, out):
     """:func:`local_scale` for each seed, see there."""
     for s in range(len(seeds)):

@@ -1,10 +1,11 @@
 """Neighbour lists: drop the item itself, measure, sort."""
 
 import numpy as np
-from numba import njit
+
+from softspread._kernels.system import compiled_as_written
 
 
-@njit(cache=True, nogil=True)
+@compiled_as_written
 def drop_self(found, first_row, out):
     """Each row of ``found`` without the item itself, or without its last entry where the item is absent."""
     k = out.shape[1]
@@ -16,7 +17,7 @@ def drop_self(found, first_row, out):
                 filled += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled_as_written
 def squared_distances(X, queries, neighbors, out):
     """|queries[i] - X[neighbors[i, j]]|**2 in double precision."""
     for row in range(neighbors.shape[0]):
@@ -29,7 +30,7 @@ def squared_distances(X, queries, neighbors, out):
             out[row, j] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled_as_written
 def sort_rows(keys, values):
     """Sort each row of both by key, then value; insertion sort, as rows are short and nearly sorted."""
     for row in range(keys.shape[0]):

@@ -6,11 +6,10 @@ x_u += r_u,  r_v += alpha S_vu r_u,  r_u = 0        theory: [push]
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from softspread._common.types import FloatArray, IndexArray
-from softspread._kernels.system import COMPILED
+from softspread._kernels.system import compiled
 
 PUSH_LEVEL = 0.5  # each level of the push is this much finer than the one before ...
 LEVEL_COST = 2.0  # ... and costs about this much more
@@ -53,7 +52,7 @@ class VotedItems(NamedTuple):
     weights: FloatArray  # (v, 2)  sum of the weights of an item's votes, and of their squares
 
 
-@njit(**COMPILED)
+@compiled
 def push(system, x, r, floor, edge_budget, n_touched, scratch):
     """Move residual r into x, largest first, in levels.
 
@@ -109,7 +108,7 @@ def push(system, x, r, floor, edge_budget, n_touched, scratch):
     return level, n_touched, edges
 
 
-@njit(**COMPILED)
+@compiled
 def push_unit(system, seed, floor, unit):
     """Push e_seed down to ``floor``; returns how many nodes it touched and how many edges it visited.
 
@@ -122,7 +121,7 @@ def push_unit(system, seed, floor, unit):
     return n_touched, edges
 
 
-@njit(**COMPILED)
+@compiled
 def clear(unit, n_touched):
     """Zeros again where a push has been."""
     for t in range(n_touched):
@@ -132,7 +131,7 @@ def clear(unit, n_touched):
         unit.scratch.mark[u] = 0
 
 
-@njit(**COMPILED)
+@compiled
 def push_profiles(system, seeds, floor, unit):
     """Push e_q for each seed q down to ``floor``.
 
@@ -166,7 +165,7 @@ def push_profiles(system, seeds, floor, unit):
     return sizes, nodes[:filled].copy(), values[:filled].copy(), work
 
 
-@njit(**COMPILED)
+@compiled
 def push_sums(system, voted, item_factor, features, lipschitz, floor, unit, sums):
     """Add what the votes on each item bring to every item they reach.
 

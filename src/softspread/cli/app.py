@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
+from softspread._common.late_imports import import_when_used
 from softspread.cli.runner import CommandWithChoices
-from softspread.cli.startup import import_when_used
 
 # In the order of the help; each is a function in the module of its name.
 COMMANDS = [

@@ -1,12 +1,15 @@
 """Import a library only when something in it is used, even where another library imports it eagerly.
 
-Only for the command line, whose process is ours; no other Python session is touched.
+scikit-learn imports scipy.stats, half the time of loading it, for functions that we never call. The command
+line, whose process is ours, lets it wait for good; a Python session of the user's only while our own modules
+are imported.
 """
 
 import importlib
 import sys
 import threading
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
 from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
@@ -60,3 +63,15 @@ def import_when_used(name: str, functions: Container[str] = ()) -> None:
     """
     if name not in sys.modules:
         sys.modules[name] = _ImportedWhenUsed(name, functions)
+
+
+@contextmanager
+def imported_when_used(name: str, functions: Container[str] = ()) -> Iterator[None]:
+    """:func:`import_when_used` for imports inside a block; after it ``import name`` imports it as ever."""
+    ours = name not in sys.modules
+    import_when_used(name, functions)
+    try:
+        yield
+    finally:
+        if ours and isinstance(sys.modules.get(name), _ImportedWhenUsed):
+            sys.modules.pop(name)

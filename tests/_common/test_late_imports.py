@@ -9,7 +9,7 @@ def test_a_late_module_is_loaded_when_it_is_used_and_not_before():
     loads."""
     code = (
         "import sys\n"
-        "from softspread.cli.startup import import_when_used\n"
+        "from softspread._common.late_imports import import_when_used\n"
         "import_when_used('scipy.stats', functions=('gmean', 'rankdata'))\n"
         "import softspread.cli.fitting\n"
         "import sklearn.linear_model\n"
@@ -26,5 +26,27 @@ def test_a_late_module_is_loaded_when_it_is_used_and_not_before():
         "assert sys.modules['scipy.stats'].__spec__ is not None\n"
         "import_when_used('scipy.stats')\n"
         "assert sys.modules['scipy.stats'].__spec__ is not None"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_a_block_of_late_imports_leaves_the_session_as_it_was():
+    """After the block the module is imported as ever, also by those who met its stand-in."""
+    code = (
+        "import sys\n"
+        "from softspread._common.late_imports import imported_when_used\n"
+        "with imported_when_used('scipy.stats', functions=('gmean', 'rankdata')):\n"
+        "    import sklearn.base\n"
+        "    import scipy.stats as met\n"
+        "    with imported_when_used('scipy.stats'):\n"
+        "        pass\n"
+        "    assert sys.modules['scipy.stats'] is met\n"
+        "assert 'scipy.stats' not in sys.modules\n"
+        "import scipy.stats\n"
+        "assert scipy.stats is not met and scipy.stats.__spec__ is not None\n"
+        "assert met.norm is scipy.stats.norm\n"
+        "with imported_when_used('scipy.stats'):\n"
+        "    assert sys.modules['scipy.stats'] is scipy.stats\n"
+        "assert sys.modules['scipy.stats'] is scipy.stats"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
