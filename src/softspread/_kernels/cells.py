@@ -5,16 +5,15 @@ share the reads of the item they are taken from. All distances are squared and i
 """
 
 import numpy as np
-from numba import njit
 
-from softspread._kernels.system import COMPILED
+from softspread._kernels.system import compiled
 
 SPLIT_SAMPLE = 64  # items of a node that its two means are taken from
 SPLIT_ROUNDS = 3  # of two means; the cut only needs a good direction
 ROUNDING = np.float32(1e-5)  # share by which a radius is enlarged, so that no rounding hides an item
 
 
-@njit(**COMPILED)
+@compiled
 def four_squared(x, rows, a, b, c, d):
     """Squared distances of x to four rows; the reads of x are shared."""
     to_a = to_b = to_c = to_d = np.float32(0)
@@ -31,7 +30,7 @@ def four_squared(x, rows, a, b, c, d):
     return to_a, to_b, to_c, to_d
 
 
-@njit(**COMPILED)
+@compiled
 def replace_farthest(squared, ids, value, number):
     """Put a nearer item in the place of the farthest; both arrays are one heap, the farthest on top."""
     size = squared.shape[0]
@@ -51,7 +50,7 @@ def replace_farthest(squared, ids, value, number):
     ids[place] = number
 
 
-@njit(**COMPILED)
+@compiled
 def scan_rows(x, rows, first, last, squared, ids):
     """Offer the rows from first to last to the heap of x."""
     whole = first + (last - first) // 4 * 4
@@ -69,7 +68,7 @@ def scan_rows(x, rows, first, last, squared, ids):
             replace_farthest(squared, ids, to_d, row + 3)
 
 
-@njit(**COMPILED)
+@compiled
 def insert_sorted(keys, values, key, value):
     """Put a key smaller than the last into a sorted list, whose last entry goes."""
     place = keys.shape[0] - 1
@@ -81,7 +80,7 @@ def insert_sorted(keys, values, key, value):
     values[place] = value
 
 
-@njit(**COMPILED)
+@compiled
 def nearest_centres(x, centres, listed, squared, chosen):
     """The nearest of the listed centres, nearest first; the list itself is padded with -1."""
     squared[:] = np.inf
@@ -102,7 +101,7 @@ def nearest_centres(x, centres, listed, squared, chosen):
             insert_sorted(squared, chosen, to_d, listed[d])
 
 
-@njit(**COMPILED)
+@compiled
 def assign_items(X, homes, centres, near, first, last):
     """Move each item to the nearest of the centres near its present one."""
     squared = np.empty(1, dtype=np.float32)
@@ -112,7 +111,7 @@ def assign_items(X, homes, centres, near, first, last):
         homes[item] = chosen[0]
 
 
-@njit(**COMPILED)
+@compiled
 def describe_cells(rows, starts, centres, radii, first, last):
     """Mean and farthest distance from it, of the cells from first to last."""
     for cell in range(first, last):
@@ -134,7 +133,7 @@ def describe_cells(rows, starts, centres, radii, first, last):
         radii[cell] = np.sqrt(farthest) * (1 + ROUNDING)
 
 
-@njit(**COMPILED)
+@compiled
 def visit_cells(queries, homes, rows, starts, centres, radii, near, n_visits, ids, squared):
     """The nearest rows of each query, from the cells whose centres are nearest to it.
 
@@ -167,7 +166,7 @@ def visit_cells(queries, homes, rows, starts, centres, radii, near, n_visits, id
                 scan_rows(x, rows, starts[cell], starts[cell + 1], limits, found)
 
 
-@njit(**COMPILED)
+@compiled
 def _two_means(X, order, first, last, normal):
     """The direction between two means of a sample of a node, found from two far items; 0 if all coincide."""
     d = X.shape[1]
@@ -209,7 +208,7 @@ def _two_means(X, order, first, last, normal):
         normal[c] = means[1, c] - means[0, c]
 
 
-@njit(**COMPILED)
+@compiled
 def part_at(keys, values, first, last, middle):
     """Reorder both from first to last so that no key before the middle is larger than one after it."""
     low, high = first, last - 1
@@ -234,7 +233,7 @@ def part_at(keys, values, first, last, middle):
             return
 
 
-@njit(**COMPILED)
+@compiled
 def split_nodes(X, order, keys, n_nodes, first_node, last_node):
     """Cut nodes of one level of the tree in two halves; node i holds the i-th of n_nodes equal shares."""
     n = X.shape[0]
