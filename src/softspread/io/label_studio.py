@@ -6,7 +6,7 @@ task {id, data {...}, annotations [{completed_by, was_cancelled, result [{type, 
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,10 @@ class LabelStudioNames:
     item_field: str = "item"  # of a task's data
     from_name: str = "label"  # the name of the Choices tag
     to_name: str = "item"  # the name of the tag that shows the item
+    shown: Mapping[str, str] = field(
+        default_factory=dict
+    )  # item -> what its field holds instead of the id ...
+    id_field: str = "softspread_item"  # ... and where the id stands then
 
 
 def is_export(content: Any) -> bool:
@@ -169,8 +173,10 @@ def _tasks(labels: SoftLabels, names: LabelStudioNames, version: str) -> Iterato
         meta = {"p": dict(zip(classes, p, strict=True)), "evidence": round(float(labels.evidence[row]), 6)}
         if labels.verdict is not None:
             meta["verdict"] = labels.verdict[row]
+        shown = names.shown.get(str(item))
         yield {
-            "data": {names.item_field: item},
+            "data": {names.item_field: item if shown is None else shown}
+            | ({} if shown is None else {names.id_field: item}),
             "predictions": [{"model_version": version, "score": p[best[row]], "result": [choice]}],
             "meta": meta,
         }

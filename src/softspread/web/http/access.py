@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import re
 import secrets
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -11,13 +12,16 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.security import APIKeyCookie, HTTPBearer
 
 from softspread.web.http.token_bucket import TokenBucket
-from softspread.web.log.accounts import ADMIN, Accounts, User, secrets_equal
+from softspread.web.log.accounts import ADDRESS_MARK, ADMIN, Accounts, User, secrets_equal
+from softspread.web.project.label_studio import LabelStudio
 from softspread.web.project.service import Service
 
 SESSION_COOKIE = "softspread_session"
 CSRF_HEADER = "x-csrf-token"
 LOCAL_NAME = "local"
 SAFE = ("GET", "HEAD", "OPTIONS")
+ADDRESS_PREFIX = "/label-studio"
+IN_ADDRESS = re.compile(rf"{ADDRESS_PREFIX}/([^/]+)/")  # the token of Label Studio's address
 _bearer = HTTPBearer(auto_error=False, description="A token from the People page")
 _cookie = APIKeyCookie(
     name=SESSION_COOKIE, auto_error=False, description="The session of a signed-in browser"
@@ -48,13 +52,13 @@ class AppContext:
         self.logins = TokenBucket(*limits.logins)
         self.streams = 0  # open event streams
         self.stopping = False
-        self.label_studio_names = ("label", "item")  # of the choices and of what they are about
+        self.label_studio = LabelStudio(service)
 
     async def authenticate(self, request: Request) -> User | None:
         """Who sent the request, or None; asks the database only about users not seen a moment ago."""
         if self.accounts is None:
             return self.local
-        secret, via = bearer_token(request.headers.get("authorization", "")), "token"
+        secret, via = token_of(request), "token"
         if secret is None:
             secret, via = request.cookies.get(SESSION_COOKIE, ""), "session"
         if not secret:
@@ -66,6 +70,15 @@ class AppContext:
         """Write into the audit log."""
         if self.accounts is not None:
             self.accounts.note(who, action, detail, address_of(request))
+
+
+def token_of(request: Request) -> str | None:
+    """The token of a request: of its address, where only one made for that is good, or of its header."""
+    in_address = IN_ADDRESS.match(request.url.path)
+    secret = in_address[1] if in_address else bearer_token(request.headers.get("authorization", ""))
+    if secret is not None and secret.startswith(ADDRESS_MARK) != bool(in_address):
+        return ""  # one that may stand in a proxy's log opens nothing else
+    return secret
 
 
 def bearer_token(header: str) -> str | None:

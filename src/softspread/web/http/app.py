@@ -1,7 +1,7 @@
 """The application: service, accounts, routes and middleware put together."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +9,15 @@ from fastapi import FastAPI, Request, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from softspread.web.http.access import RATE_LIMITS, AppContext, RateLimits
-from softspread.web.http.middleware import SecurityMiddleware
+from softspread.errors import StoreError
+from softspread.web.http.access import ADDRESS_PREFIX, RATE_LIMITS, AppContext, RateLimits
+from softspread.web.http.middleware import LARGEST_BODY, Largest, SecurityMiddleware
 from softspread.web.http.problems import HANDLED, answer_problem
 from softspread.web.http.routes import label_studio, pages, people, project, results, voting
 from softspread.web.log.accounts import DAY, RULES, AccountRules, Accounts
 from softspread.web.project.service import Service
 
+LARGEST_BATCH = 2**26  # bytes that Label Studio may send at once: thousands of tasks
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -64,12 +66,30 @@ def create_app(
     app.state.context = context
     for part in (voting, results, people, project, label_studio, pages):
         app.include_router(part.router)
+    app.include_router(label_studio.router, prefix=f"{ADDRESS_PREFIX}/{{token}}", include_in_schema=False)
     app.mount("/static", _Static(directory=Path(__file__).parent / "static"))
     app.add_middleware(SyncFastPath)  # inside SecurityMiddleware, which is added after it
-    app.add_middleware(SecurityMiddleware, hosts=None if accounts is not None else LOOPBACK)
+    hosts = None if accounts is not None else LOOPBACK
+    app.add_middleware(SecurityMiddleware, hosts=hosts, largest=largest_body(context))
     for kind in HANDLED:
         app.add_exception_handler(kind, answer_problem)
     return app
+
+
+def largest_body(context: AppContext) -> Largest:
+    """How much a request may send: more only for batches of Label Studio, and only for those who may."""
+    batches = tuple(f"/{name}" for name in ("predict", "webhook"))
+
+    async def largest(scope: Scope) -> int:
+        if not scope["path"].endswith(batches):
+            return LARGEST_BODY
+        with suppress(StoreError):  # the route says that the database does not answer
+            user = await context.authenticate(Request(scope))
+            if user is not None and user.is_admin:
+                return LARGEST_BATCH
+        return LARGEST_BODY
+
+    return largest
 
 
 class SyncFastPath:

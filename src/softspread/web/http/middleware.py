@@ -4,7 +4,7 @@ request -> host (without accounts: this machine only) -> size of the body -> app
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -26,13 +26,22 @@ SECURITY_HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
+Largest = Callable[[Scope], Awaitable[int]]
 _HEADERS = [(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
 
 
 class SecurityMiddleware:
-    """ASGI middleware: refuses foreign hosts and large bodies, adds the security headers."""
+    """ASGI middleware: refuses foreign hosts and large bodies, adds the security headers.
 
-    def __init__(self, app: ASGIApp, hosts: Iterable[str] | None = None, largest: int = LARGEST_BODY) -> None:
+    Parameters
+    ----------
+    hosts : names by which the server may be called; None = any
+    largest : bytes of a body, by request
+    """
+
+    def __init__(
+        self, app: ASGIApp, hosts: Iterable[str] | None = None, largest: Largest | None = None
+    ) -> None:
         self._app, self._hosts, self._largest = app, None if hosts is None else frozenset(hosts), largest
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -40,7 +49,6 @@ class SecurityMiddleware:
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        too_large = f"a request may hold at most {self._largest} bytes"
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -53,8 +61,10 @@ class SecurityMiddleware:
             # A page elsewhere that points its own name at this machine must not reach an open server.
             await _refuse(send_guarded, 421, "this server answers only by the name of this machine")
             return
+        largest = LARGEST_BODY if self._largest is None else await self._largest(scope)
+        too_large = f"a request may hold at most {largest} bytes"
         length = headers.get(b"content-length", b"0")
-        if length.isdigit() and int(length) > self._largest:
+        if length.isdigit() and int(length) > largest:
             await _refuse(send_guarded, 413, too_large)
             return
         received = 0
@@ -64,17 +74,17 @@ class SecurityMiddleware:
             message = await receive()
             if message["type"] == "http.request":
                 received += len(message.get("body", b""))
-                if received > self._largest:
+                if received > largest:
                     raise TooLargeError
             return message
 
         async def send_if_small(message: Message) -> None:
-            if received <= self._largest:  # else whatever the app makes of the cut body is not sent
+            if received <= largest:  # else whatever the app makes of the cut body is not sent
                 await send_guarded(message)
 
         with suppress(TooLargeError):
             await self._app(scope, receive_counted, send_if_small)
-        if received > self._largest:
+        if received > largest:
             await _refuse(send_guarded, 413, too_large)
 
 

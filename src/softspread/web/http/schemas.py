@@ -104,9 +104,10 @@ class InviteIn(Strict):
 
 
 class TokenIn(Strict):
-    """A name to recognise the token by."""
+    """A name to recognise the token by. One for Label Studio stands in an address and opens nothing else."""
 
     name: Name
+    purpose: Literal["programs", "label-studio"] = "programs"
 
 
 class ActiveIn(Strict):
@@ -243,6 +244,7 @@ class TokenOut(BaseModel):
     """The token is shown once."""
 
     token: str
+    address: str | None = None  # for Label Studio: of its model
 
 
 class PeopleOut(BaseModel):

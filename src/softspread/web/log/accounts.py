@@ -25,6 +25,9 @@ ADMIN, ANNOTATOR = "admin", "annotator"
 ROLES = (ADMIN, ANNOTATOR)
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 10, 256
 TOKEN_MARK = "softspread_"  # lets scanners find a token that leaked into a repository
+ADDRESS_MARK = (
+    "softspread_ls_"  # of a token that stands in an address; it opens nothing but Label Studio's routes
+)
 RESERVED = ("import", "softspread")  # names that the log uses itself
 DAY = 86_400.0
 MOST_CACHED = 10_000  # signed-in users
@@ -222,9 +225,9 @@ class Accounts:
         self._store.execute(sa.delete(models.sessions).where(models.sessions.c.id == hash_secret(secret)))
         self.clear_cache()
 
-    def make_token(self, user: User, name: str) -> str:
+    def make_token(self, user: User, name: str, mark: str = TOKEN_MARK) -> str:
         """A token for programs, shown once."""
-        token = TOKEN_MARK + secrets.token_urlsafe(32)
+        token = mark + secrets.token_urlsafe(32)
         new = {"account": user.id, "name": check_name(name), "created_at": self._clock()}
         self._store.execute(sa.insert(models.tokens).values(id=hash_secret(token), **new))
         return token

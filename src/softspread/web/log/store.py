@@ -185,16 +185,16 @@ class Store:
             wanted = wanted.where(log.annotator == annotator)
         return [Entry(**row) for row in self.rows(wanted)]
 
-    def keys_starting(self, annotator: str, start: str) -> list[str]:
-        """Keys of a user's standing votes that begin like this, in order."""
+    def keys_starting(self, annotators: Sequence[str], start: str) -> list[tuple[str, str]]:
+        """(annotator, key) of these users' standing votes whose key begins like this, in order."""
         log, later = models.log.c, models.log.alias()
         wanted = (
-            sa.select(log.key)
-            .where(log.annotator == annotator, log.key.startswith(start, autoescape=True), log.kind == VOTE)
-            .where(~sa.exists().where(later.c.undoes == log.id))
+            sa.select(log.annotator, log.key)
+            .where(log.annotator.in_(annotators), log.key.startswith(start, autoescape=True))
+            .where(log.kind == VOTE, ~sa.exists().where(later.c.undoes == log.id))
             .order_by(log.id)
         )
-        return [str(row["key"]) for row in self.rows(wanted)]
+        return [(str(row["annotator"]), str(row["key"])) for row in self.rows(wanted)]
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from softspread.io.label_studio import LabelStudioNames
 from softspread.io.soft_labels import write_soft_labels
 from softspread.spreading.evidence import SoftLabels
 from softspread.web.log.entry import KIND_NAMES
@@ -32,20 +33,20 @@ def media_type(name: str) -> str:
     return _MEDIA_TYPES[Path(name).suffix]
 
 
-def stream(service: Service, name: str) -> Iterator[bytes]:
+def stream(service: Service, name: str, tasks: LabelStudioNames | None = None) -> Iterator[bytes]:
     """The file ``name`` in pieces; it is written to a temporary place first."""
     with tempfile.TemporaryDirectory(prefix="softspread-export-") as folder:
         path = Path(folder) / name
-        write(service, path)
+        write(service, path, tasks)
         with path.open("rb") as file:
             while piece := file.read(READ_AT_ONCE):
                 yield piece
 
 
-def write(service: Service, path: Path) -> None:
-    """One export, by its name: soft_labels.*, votes.* or log.*."""
+def write(service: Service, path: Path, tasks: LabelStudioNames | None = None) -> None:
+    """One export, by its name: soft_labels.*, votes.* or log.*; ``tasks``: how Label Studio calls things."""
     if path.stem == "soft_labels":
-        write_soft_labels(path, soft_labels(service))
+        write_soft_labels(path, soft_labels(service), names=tasks)
     else:
         _write_frame(path, log_frame(service) if path.stem == "log" else votes_frame(service))
 

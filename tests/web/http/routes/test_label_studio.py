@@ -2,7 +2,8 @@
 
 import pytest
 
-from web.conftest import vote, wait_until_applied
+from softspread.web.http.middleware import LARGEST_BODY
+from web.conftest import N_ITEMS, vote, wait_until_applied
 
 CONFIG = """<View><Image name="picture" value="$image"/>
 <Choices name="kind" toName="picture"><Choice value="ant"/><Choice value="bee"/></Choices></View>"""
@@ -54,10 +55,14 @@ def test_predictions_name_the_choices_as_the_project_does(world, ada):
         {"image": "/data/upload/1/item-003"},
         {"image": "s3://bucket/a%2Fb/item-003"},
         {"x": "item-003"},
+        {"image": "/data/upload/1/3eb3f4dd-item-003"},
+        {"image": "http://127.0.0.1:8080/data/local-files/?d=pictures/item-003"},
+        {"image": "/data/local-files/?d=item-003"},
     ],
 )
-def test_tasks_are_found_by_any_field(ada, data):
-    """An id, a path or an address that ends in it."""
+def test_tasks_are_found_by_any_field(still_world, data):
+    """An id, a path or an address that ends in it, an upload or a local file of Label Studio."""
+    ada = still_world.program("ada")
     found = ada.post("/predict", json={"tasks": [task(**data)], "label_config": CONFIG}).json()["results"]
     assert found[0]["result"]
 
@@ -111,3 +116,109 @@ def test_odd_events_do_no_harm(world, ada):
         ada.post("/setup", json={"schema": "<!DOCTYPE x [<!ENTITY a 'b'>]><Choices name=&a;"}).status_code
         == 200
     )
+
+
+def test_the_address_can_carry_a_secret_of_its_own(world):
+    """Label Studio's webhook sends no headers. The secret opens these routes and nothing else."""
+    ada = world.browser("ada")
+    made = ada.post("/api/v1/tokens", json={"name": "studio", "purpose": "label-studio"}).json()
+    base = made["address"].removeprefix("http://127.0.0.1")
+    client = world.browser()
+    assert client.get(f"{base}/health").json()["status"] == "UP"
+    assert client.post(f"{base}/setup", json={"schema": CONFIG}).status_code == 200
+    assert client.post(f"{base}/predict", json={"tasks": [task()]}).json()["results"][0]["result"]
+    body = {"action": "ANNOTATION_CREATED", "task": task(), "annotation": annotation()}
+    assert client.post(f"{base}/webhook", json=body).json()["taken"] == 1
+    in_header = {"Authorization": f"Bearer {made['token']}"}
+    assert client.get("/api/v1/dashboard", headers=in_header).status_code == 401
+    assert client.post("/predict", json={}, headers=in_header).status_code == 401
+    whole = world.program("ada").headers["Authorization"].split()[1]
+    assert client.post(f"/label-studio/{whole}/predict", json={}).status_code == 401
+    assert client.post("/label-studio/wrong/webhook", json=body).status_code == 401
+    refused = world.browser("ben").post("/api/v1/tokens", json={"name": "x", "purpose": "label-studio"})
+    assert refused.status_code == 403
+
+
+def test_deleted_annotations_carry_only_their_number(world, ada):
+    """Their votes go, one or many at once, and the next vote on such an item counts."""
+    hook(ada, "ANNOTATION_CREATED")
+    hook(ada, "ANNOTATION_CREATED", number=111, who=6)
+    for item, number in (("item-004", 12), ("item-005", 13)):
+        body = {"action": "ANNOTATION_CREATED", "task": task(item), "annotation": annotation(number=number)}
+        assert ada.post("/webhook", json=body).json()["taken"] == 1
+    gone = ada.post("/webhook", json={"action": "ANNOTATIONS_DELETED", "annotations": [{"id": 11}]})
+    assert gone.json() == {"taken": 1, "refused": []}
+    assert world.service.counts()["votes"] == 3
+    gone = ada.post(
+        "/webhook",
+        json={"action": "ANNOTATIONS_DELETED", "annotations": [{"id": 12}, {"id": 13}, {"id": 99}]},
+    )
+    assert gone.json()["taken"] == 2
+    assert world.service.counts()["votes"] == 1
+    assert hook(ada, "ANNOTATION_CREATED", number=14) == {"taken": 1, "refused": []}
+
+
+def test_a_second_annotation_replaces_the_first(world, ada):
+    """By the same person on the same task; the end of the first may have been missed."""
+    hook(ada, "ANNOTATION_CREATED", choice="bee")
+    assert hook(ada, "ANNOTATION_CREATED", choice="ant", number=12) == {"taken": 2, "refused": []}
+    standing = world.service.history.standing_votes()[0]
+    assert [world.service.classes[column] for column in standing.columns] == ["ant"]
+
+
+def test_an_event_sent_again_changes_nothing(world, ada):
+    """Also one of a change."""
+    hook(ada, "ANNOTATION_CREATED", choice="bee")
+    for _ in range(2):
+        hook(ada, "ANNOTATION_UPDATED", choice="ant", moment="2026-01-01T11:00:00Z")
+    assert world.service.counts()["votes"] == 1
+
+
+def test_a_cancelled_annotation_is_a_skip(world, ada):
+    """It is no vote, takes an earlier one back, and may become one."""
+    cancelled = annotation() | {"was_cancelled": True}
+    body = {"action": "ANNOTATION_CREATED", "task": task(), "annotation": cancelled}
+    assert ada.post("/webhook", json=body).json()["taken"] == 1
+    assert world.service.counts()["votes"] == 0
+    assert world.service.progress("ls:5").skipped == 1
+    hook(ada, "ANNOTATION_UPDATED", moment="2026-01-01T11:00:00Z")
+    assert world.service.counts()["votes"] == 1
+    again = {**cancelled, "updated_at": "2026-01-01T12:00:00Z"}
+    ada.post("/webhook", json={**body, "action": "ANNOTATION_UPDATED", "annotation": again})
+    assert world.service.counts()["votes"] == 0
+
+
+def test_many_annotations_at_once(world, ada):
+    """As an import sends them, in lists; an unknown class does not stop the others."""
+    tasks = [task(f"item-00{number}") | {"id": number} for number in (1, 2, 3)]
+    made = [
+        annotation(choice, 20 + place) | {"task": place}
+        for place, choice in ((1, "bee"), (2, "dodo"), (3, "ant"))
+    ]
+    answer = ada.post("/webhook", json={"action": "ANNOTATIONS_CREATED", "task": tasks, "annotation": made})
+    assert answer.json()["taken"] == 2
+    assert "dodo" in answer.json()["refused"][0]
+
+
+def test_many_tasks_at_once(world, ada):
+    """More than other requests may hold, for those who may ask at all."""
+    tasks = [
+        task(f"item-{row % N_ITEMS:03d}", image=f"item-{row % N_ITEMS:03d}", more="x" * 2_000)
+        for row in range(600)
+    ]
+    body = {"tasks": tasks}
+    assert len(str(body)) > LARGEST_BODY
+    assert len(ada.post("/predict", json=body).json()["results"]) == 600
+    assert world.browser().post("/predict", json=body).status_code == 413
+    assert world.program("ben").post("/webhook", json=body).status_code == 413
+
+
+def test_exported_tasks_are_those_of_the_project(world, ada):
+    """Names of its tags, and what its tasks show; our own id stands beside that. Names survive a restart."""
+    ada.post("/predict", json={"tasks": [task()], "label_config": CONFIG})
+    tasks = ada.get("/api/v1/export/soft_labels.json").json()
+    assert tasks[3]["data"] == {"image": "https://example.org/files/item-003", "softspread_item": "item-003"}
+    assert tasks[4]["data"] == {"image": "item-004"}
+    assert tasks[4]["predictions"][0]["result"][0]["from_name"] == "kind"
+    setup = type(world.app.state.context.label_studio)(world.service).setup
+    assert (setup.from_name, setup.to_name, setup.field) == ("kind", "picture", "image")

@@ -5,11 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, HTTPException, Path, Request, Response
 
 from softspread.web.http import schemas
-from softspread.web.http.access import AdminUser, Context, CurrentUser
+from softspread.web.http.access import ADDRESS_PREFIX, AdminUser, Context, CurrentUser
 from softspread.web.http.problems import USUAL, documented
-from softspread.web.log.accounts import Accounts
+from softspread.web.log.accounts import ADDRESS_MARK, TOKEN_MARK, Accounts
 
 router = APIRouter(prefix="/api/v1", tags=["people"], responses={**USUAL, **documented(404)})
+MARKS = {"programs": TOKEN_MARK, "label-studio": ADDRESS_MARK}
 SecretId = Annotated[str, Path(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -18,6 +19,11 @@ async def accounts_or_404(context: Context) -> Accounts:
     if context.accounts is None:
         raise HTTPException(404, "this server runs without accounts")
     return context.accounts
+
+
+def base_of(request: Request) -> str:
+    """The server's address as the sender knows it."""
+    return f"{request.url.scheme}://{request.headers.get('host', '')}"
 
 
 TheAccounts = Annotated[Accounts, Depends(accounts_or_404)]
@@ -41,7 +47,7 @@ def invite(
     """A link that opens one account, once."""
     secret = accounts.invite(body.role, user.name, body.note, body.hours * 3600)
     context.note(request, user.name, "invite", f"{body.role} {body.note}".strip())
-    link = f"{request.url.scheme}://{request.headers.get('host', '')}/invite/{secret}"
+    link = f"{base_of(request)}/invite/{secret}"
     return schemas.InviteOut(link=link, expires_at=context.service.clock() + body.hours * 3600)
 
 
@@ -79,9 +85,12 @@ def make_token(
     """A token for programs; it may do what its owner may do."""
     if user.via == "token":
         raise HTTPException(403, "a token cannot make tokens; sign in")
-    token = accounts.make_token(user, body.name)
+    if body.purpose == "label-studio" and not user.is_admin:
+        raise HTTPException(403, "only admins can connect Label Studio")
+    token = accounts.make_token(user, body.name, MARKS[body.purpose])
     context.note(request, user.name, "make token", body.name)
-    return schemas.TokenOut(token=token)
+    address = f"{base_of(request)}{ADDRESS_PREFIX}/{token}" if body.purpose == "label-studio" else None
+    return schemas.TokenOut(token=token, address=address)
 
 
 @router.delete("/tokens/{token}", status_code=204, response_class=Response)

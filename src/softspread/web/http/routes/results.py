@@ -67,9 +67,9 @@ def queries(
 
 
 @router.get("/dashboard")
-def dashboard(service: Project) -> dict[str, Any]:
+def dashboard(context: Context) -> dict[str, Any]:
     """Everything the dashboard shows but the map."""
-    return service.dashboard()
+    return {**context.service.dashboard(), "label_studio": context.label_studio.seen()}
 
 
 @router.get(
@@ -146,5 +146,7 @@ def export(
     context.note(request, user.name, "export", name)
     headers = {"Content-Disposition": f'attachment; filename="{name}"', **NO_CACHE}
     return StreamingResponse(
-        exports.stream(context.service, name), media_type=exports.media_type(name), headers=headers
+        exports.stream(context.service, name, context.label_studio.names),
+        media_type=exports.media_type(name),
+        headers=headers,
     )

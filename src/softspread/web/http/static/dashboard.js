@@ -17,6 +17,14 @@ function showCounts(counts) {
   $("n-people").textContent = number(counts.people);
 }
 
+/** Whether the tasks of a Label Studio project are items of ours; silent where there is no such project. */
+function showLabelStudio(seen) {
+  $("label-studio").hidden = !seen;
+  if (!seen) return;
+  const words = `Label Studio: ${number(seen.matched)} ${seen.matched === 1 ? "task is an item" : "tasks are items"} of this project`;
+  $("label-studio").textContent = seen.unmatched ? `${words}, ${number(seen.unmatched)} ${seen.unmatched === 1 ? "is" : "are"} not, such as ${seen.example || "one without a name"}. Votes on those are not counted.` : `${words}.`;
+}
+
 const range = (estimate, show) => (estimate ? `${show(estimate.value)} (${show(estimate.lower)} to ${show(estimate.upper)})` : "not known yet");
 
 function showQuality({ quality, gain, verdict, trend, counts }) {
@@ -231,6 +239,7 @@ async function load() {
     showQuality(data);
     showLearned(data.learned);
     showCharts(data);
+    showLabelStudio(data.label_studio);
     showPeople(data);
     showLists(data);
     await loadMap();

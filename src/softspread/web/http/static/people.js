@@ -42,8 +42,8 @@ $("token").addEventListener("submit", (event) => {
   event.preventDefault();
   const form = new FormData(event.target);
   doing(async () => {
-    const made = await ask("POST", "/api/v1/tokens", { name: form.get("name") });
-    $("token-word").textContent = made.token;
+    const made = await ask("POST", "/api/v1/tokens", { name: form.get("name"), purpose: form.get("purpose") });
+    $("token-word").textContent = made.address ?? made.token;
     $("token-line").hidden = false;
     event.target.reset();
   });
