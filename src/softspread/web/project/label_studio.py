@@ -27,6 +27,7 @@ ORIGIN, MARK = (
 FACT = "label studio"
 LONGEST_VALUE = 2_000  # characters of a data field that could name an item
 LONGEST_NUMBER = 24  # characters of an annotation's number and of its time in a key
+AT_ONCE = 400  # keys looked for by one statement
 MOST_REMEMBERED = 100_000  # tasks
 ID_FIELD = "softspread_item"  # of the tasks that we export
 ID_FIELDS = (ID_FIELD, *ITEM_NAMES)
@@ -159,25 +160,32 @@ class LabelStudio:
             return {"matched": len(self._matched), "unmatched": len(self._unmatched), "example": example}
 
     # -------------------------------------------------------------------------------------------- annotations
-    def operations(self, action: str, tasks: Any, annotations: Any) -> tuple[list[Entry], list[str]]:
+    def operations(
+        self, action: str, tasks: Any, annotations: Any, repeated: bool = True
+    ) -> tuple[list[Entry], list[str]]:
         """What an event means for the log, and why some of it means nothing.
 
         Parameters
         ----------
         tasks, annotations : one of each or a list, as the event has them; of deleted ones only the number
+        repeated : with those that the log has already, which it will answer
         """
         found = [one for one in _listed(annotations) if isinstance(one.get("id"), int | str)]
         if action in DELETED:
             return list(self._taken_back(found)), []
         if action not in (*CREATED, UPDATED):
             return [], []
+        known = self._written(found)
         rows = {task.get("id"): self.row_of(task) for task in _listed(tasks)}
         only = next(iter(rows.values())) if len(rows) == 1 else None
         made: list[Entry] = []
         refused: list[str] = []
         standing: dict[tuple[str, int], str] = {}  # keys of the votes that this event brings
         for annotation in found:
-            row = rows.get(annotation.get("task"), only)
+            row, key = rows.get(annotation.get("task"), only), _key(annotation)
+            if key in known:
+                made += [known[key]] * repeated
+                continue
             if row is None:
                 continue
             try:
@@ -185,6 +193,11 @@ class LabelStudio:
             except InputError as error:
                 refused.append(str(error))
         return made, refused
+
+    def annotated(self, tasks: Sequence[Mapping[str, Any]]) -> list[Entry]:
+        """What annotations say that come with tasks: no event told of those made before the connection."""
+        annotations = [one for task in tasks for one in _listed(task.get("annotations"))]
+        return self.operations(CREATED[1], tasks, annotations, repeated=False)[0]
 
     def _taken_back(self, annotations: Sequence[Mapping[str, Any]]) -> Iterator[Entry]:
         bases = {_base(annotation) for annotation in annotations}
@@ -198,23 +211,28 @@ class LabelStudio:
         self, annotation: Mapping[str, Any], row: int, standing: dict[tuple[str, int], str]
     ) -> Iterator[Entry]:
         """What one annotation says now, in place of what it and its annotator said before."""
-        service, who, base = self._service, annotator_of(annotation), _base(annotation)
-        versions = [key for _, key in service.store.keys_starting([who], base)]
-        stamp = str(annotation.get("updated_at") or annotation.get("created_at") or len(versions))
-        key = base + re.sub("[^0-9]", "", stamp)[:LONGEST_NUMBER]
+        service, (who, key) = self._service, _key(annotation)
+        versions = [old for _, old in service.store.keys_starting([who], _base(annotation))]
         item = str(service.items.ids[row])
         label = choice_of(annotation, self._setup.from_name)
         cancelled = bool(annotation.get("was_cancelled"))
         vote = None if label is None or cancelled else service.vote(who, item, label, key, origin=ORIGIN)
         before = standing.pop((who, row), None) or self._key_of_vote(who, row)
         for old in dict.fromkeys([*versions, *([before] if before and vote else [])]):
-            if old != key:  # else the event has come before
-                yield self._undo(who, old)
+            yield self._undo(who, old)
         if vote is not None:
             standing[who, row] = key
             yield vote
         elif cancelled:
             yield service.skip(who, item, key, origin=ORIGIN)
+
+    def _written(self, annotations: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], Entry]:
+        """Of these annotations those that the log has in this very form, taken back since or not."""
+        keys = [_key(annotation) for annotation in annotations]
+        with self._service.store.reading() as connection:
+            parts = (keys[start : start + AT_ONCE] for start in range(0, len(keys), AT_ONCE))
+            found = [self._service.store.find(connection, part) for part in parts]
+        return {key: entry for part in found for key, entry in part.items()}
 
     def _key_of_vote(self, who: str, row: int) -> str | None:
         """Of someone's vote that stands on an item, such as one of an annotation whose end we missed."""
@@ -278,6 +296,12 @@ def choice_of(annotation: Mapping[str, Any], from_name: str) -> str | None:
     values = [one["value"] for one in ours if isinstance(one.get("value"), dict)]
     chosen = [name for value in values for name in (value.get("choices") or [])]
     return str(chosen[0]) if len(chosen) == 1 else None
+
+
+def _key(annotation: Mapping[str, Any]) -> tuple[str, str]:
+    """Who said it, and the key of this form of it: a changed annotation gets another one."""
+    stamp = str(annotation.get("updated_at") or annotation.get("created_at") or "")
+    return annotator_of(annotation), _base(annotation) + re.sub("[^0-9]", "", stamp)[:LONGEST_NUMBER]
 
 
 def _base(annotation: Mapping[str, Any]) -> str:

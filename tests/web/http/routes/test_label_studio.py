@@ -174,6 +174,18 @@ def test_an_event_sent_again_changes_nothing(world, ada):
     assert world.service.counts()["votes"] == 1
 
 
+def test_annotations_that_come_with_tasks_are_taken_in_once(world, ada):
+    """Those made before we were connected; a form that has been replaced does not come back."""
+    first = annotation("ant") | {"task": 7}
+    for _ in range(2):
+        ada.post("/predict", json={"tasks": [task() | {"annotations": [first]}]})
+        assert world.service.counts()["votes"] == 1
+    hook(ada, "ANNOTATION_CREATED", choice="bee", number=12)
+    ada.post("/predict", json={"tasks": [task() | {"annotations": [first]}]})
+    standing = world.service.history.standing_votes()[0]
+    assert [world.service.classes[column] for column in standing.columns] == ["bee"]
+
+
 def test_a_cancelled_annotation_is_a_skip(world, ada):
     """It is no vote, takes an earlier one back, and may become one."""
     cancelled = annotation() | {"was_cancelled": True}

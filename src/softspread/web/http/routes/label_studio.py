@@ -61,9 +61,14 @@ def setup(body: SetupIn, user: AdminUser, context: Context) -> dict[str, str]:
 
 @router.post("/predict")
 def predict(body: PredictBody, user: AdminUser, context: Context) -> dict[str, Any]:
-    """Soft labels as predictions; an empty result for a task that is none of our items."""
+    """Soft labels as predictions; an empty result for a task that is none of our items.
+
+    Annotations come with the tasks; those that the log does not have become votes.
+    """
     service, project = context.service, context.label_studio
     project.learn_setup(body.label_config)
+    if annotated := project.annotated(body.tasks):
+        service.submit(annotated).result()
     rows = [project.row_of(task) for task in body.tasks]
     known = [row for row in rows if row is not None]
     labels = service.state.soft_labels(np.array(known, dtype=np.int64))
