@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ import pytest
 pytest.importorskip("fastapi", reason="needs the extra web")
 pytest.importorskip("sqlalchemy", reason="needs the extra web")
 
+import uvicorn
 from fastapi.testclient import TestClient
 
 from softspread.estimators.labeler import REFIT, RefitRule
@@ -161,6 +163,23 @@ def voted_world(world):
     world.service.submit([world.service.undo("ben", "k5", "u5")]).result(10)
     wait_until_applied(world.service)
     return world
+
+
+@contextmanager
+def served(app):
+    """The address of an app while it runs."""
+    config = uvicorn.Config(app, port=0, log_level="error", timeout_graceful_shutdown=1, lifespan="off")
+    socket = config.bind_socket()
+    socket.listen(100)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{socket.getsockname()[1]}"
+    finally:
+        app.state.context.stopping = True
+        server.should_exit = server.force_exit = True
+        thread.join()
 
 
 # ------------------------------------------------------------------------------------------------- PostgreSQL

@@ -1,12 +1,9 @@
 """A user at the page: Debian's chromium driven by playwright."""
 
 import shutil
-import threading
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
-import uvicorn
 
 from softspread.votes.repeats import repeat_advice
 from softspread.web.http.app import create_app, first_link
@@ -18,6 +15,7 @@ from web.conftest import (
     item_names,
     opened_world,
     running,
+    served,
     three_clusters,
     vote,
     wait_until_applied,
@@ -38,23 +36,6 @@ def chromium():
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
         browser.close()
-
-
-@contextmanager
-def served(app):
-    """The address of an app while it runs."""
-    config = uvicorn.Config(app, port=0, log_level="error", timeout_graceful_shutdown=1, lifespan="off")
-    socket = config.bind_socket()
-    socket.listen(100)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{socket.getsockname()[1]}"
-    finally:
-        app.state.context.stopping = True
-        server.should_exit = server.force_exit = True
-        thread.join()
 
 
 class Visitor:
