@@ -71,3 +71,26 @@ def test_a_refinement_found_beside_new_votes_is_added_to_them(graph, rng):
     shifted, bound = live.mass(), live.error_bound()
     live.refine(tol=1e-11)
     assert (np.abs(shifted - live.mass()) <= bound[:, None] + 1e-9).all()
+
+
+@pytest.mark.parametrize("normalization", ["symmetric", "random_walk"])
+def test_a_solution_follows_to_a_graph_with_other_items(rng, normalization):
+    """The bound holds for the sources it had, and a refinement solves for all votes on the new graph."""
+    X = rng.normal(size=(300, 2))
+    before = np.append(np.arange(20, 290), np.full(10, -1))  # 30 items go, 10 come
+    old_graph = knn_graph(X[:290], 6, normalization=normalization)
+    new_graph = knn_graph(X[20:], 6, normalization=normalization)
+    rows, columns = rng.integers(20, 290, 40), rng.integers(0, 2, 40)
+    old = SpreadState(Diffusion(old_graph, 0.9, tol=1e-8), VoteTable(rows, columns, np.ones(40)), 2)
+    old.solve()
+    new = SpreadState(Diffusion(new_graph, 0.9, tol=1e-8), VoteTable(rows - 20, columns, np.ones(40)), 2)
+    new.follow(old, before)
+    sources = np.zeros((280, 2))
+    np.add.at(sources, (rows - 20, columns), 1 / old.diffusion.scales(rows))
+    exact = np.linalg.solve(np.eye(280) - 0.9 * new_graph.S.toarray(), sources)
+    assert (np.abs(new.mass() - exact).max(axis=1) <= new.error_bound() + 1e-9).all()
+    assert not new.refined
+    new.refine()
+    fresh = SpreadState(new.diffusion, new.votes, 2)
+    fresh.solve()
+    np.testing.assert_allclose(new.mass(), fresh.mass(), atol=1e-7)

@@ -68,3 +68,13 @@ def test_an_empty_table_counts_nothing_and_says_so():
     """Zero votes are a table like any other."""
     assert VoteTable.empty().counts(2, 3).tolist() == [[0, 0, 0], [0, 0, 0]]
     assert repr(VoteTable.empty()) == "VoteTable(0 votes on 0 rows)"
+
+
+def test_votes_move_with_the_items_that_stay():
+    """Those on items that go are left out, also of what was cast."""
+    table = VoteTable(np.array([0, 1, 2]), np.array([1, 0, 1]), np.ones(3))
+    table.cast = VoteTable(np.array([0, 0, 1, 2]), np.array([0, 1, 0, 1]), np.ones(4))
+    moved = table.moved(np.array([-1, 0, 1]))
+    assert moved.counts(2, 2).tolist() == [[1, 0], [0, 1]]
+    assert moved.cast.rows.tolist() == [0, 1]
+    assert table.rows.tolist() == [0, 1, 2]

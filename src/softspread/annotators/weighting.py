@@ -28,6 +28,10 @@ class Weighting:
         """The same votes with their annotators' weights, for the classes they name."""
         return votes.with_weights(votes.weights * self.fit.weights_for(votes.annotators, len(votes)))
 
+    def moved(self, place: IntArray) -> "Weighting":
+        """The same after items went: ``place`` is the new row of every item, -1 for those without votes."""
+        return Weighting(self.fit, self._votes.moved(place))
+
     def trusted(self, votes: VoteTable) -> VoteTable:
         """The votes of those who mostly vote with the crowd, as they were cast."""
         return votes.take(self.fit.weights_for(votes.annotators, len(votes)) >= TRUSTED_WEIGHT)

@@ -31,6 +31,8 @@ class UpdateRule:
     """How much work an update gets, and how well it is followed up."""
 
     edges_per_vote: int = 100_000  # work of the immediate answer: about 2 ms
+    edges_per_item: int = 5_000  # work of the immediate answer for an item that comes or goes
+    start_share: float = 1e-2  # of the largest residual: where that work starts
     solve_edges: int = 10  # a refining solve costs about this many passes over the edges for each column
     push_floor: float = 1e-3  # of tol: on small graphs a push goes on until it is as good as a solve
     solve_share: float = 0.1  # of tol: where evidence is small, soft labels need more digits than all mass
@@ -165,6 +167,34 @@ class RunningSolution:
         self.R = B - diffusion.inner_apply(self.Y)
         self._measure(self.refined)
         self.sharp = found.bound * factor
+
+    def follow(self, old: "RunningSolution", before: IntArray) -> None:
+        """Start from the solution for a graph with other items; bounds hold for what that had been asked.
+
+        Votes keep the scales that they had there until :meth:`refine`.
+
+        Parameters
+        ----------
+        before : (n,) the old row of each item, -1 for new ones
+        """
+        known = before >= 0
+
+        def moved(inner: FloatArray) -> FloatArray:
+            here = np.zeros((len(before), inner.shape[1]))
+            there = inner * old.diffusion.inner_error_factor()[:, None]
+            here[known] = old.diffusion.graph.to_user_order(there)[before[known]]
+            return here[self.diffusion.graph.order] / self.diffusion.inner_error_factor()[:, None]
+
+        B = moved(old.R + old.diffusion.inner_apply(old.Y))
+        self.Y = moved(old.Y)
+        self.R = B - self.diffusion.inner_apply(self.Y)
+        self._measure(refined=False)
+        changed = len(before) + len(old.Y) - 2 * int(known.sum())
+        level = np.abs(self.R) / self.diffusion.graph.inner_root[:, None]
+        for column in np.flatnonzero(self._level).tolist():
+            starts = np.flatnonzero(level[:, column] > self.rule.start_share * self._level[column])
+            self._push(column, starts, changed * self.rule.edges_per_item)
+        self._measure(refined=False)
 
     def recover(self, n_classes: int) -> None:
         """After a failed update: the residual of Y as it is, from the votes that stand; bounds hold again."""

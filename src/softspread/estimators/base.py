@@ -55,6 +55,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _accepts_graph = False
     _default_interval = "wilson"
     _has_posterior = False
+    _items_moved = False  # whether items came or went since the fit
     _tells_fitted_from_new = False  # whether an item is answered differently if it comes as a new one
     _doc_link_module = "softspread"
     _doc_link_template = "https://arxiv.org/abs/2602.04574"  # the paper describes all four
@@ -252,6 +253,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise
 
     def _start(self, votes: VoteTable, names: Names) -> None:
+        self._items_moved = False
         self._use_names(names)
         self._n_first_classes = len(names.classes)
         self._set_prior()
@@ -764,22 +766,10 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError("no class is known yet: pass classes to fit, or update with a first vote.")
         if X is None:
             return None
-        fitted = self._features_of_items()
-        if fitted is None:
-            raise InputError(
-                "this estimator was fitted on an affinity; it has no features to place new items by."
-            )
-        if isinstance(self._items, Graph):
-            new = validation.features(X)
-            if new.shape[1] != self.n_features_in_:
-                raise InputError(
-                    f"X has {new.shape[1]} features, the graph was made from {self.n_features_in_}."
-                )
-        else:
-            new = self._read_features(X, reset=False)
+        new = self._features_of_newcomers(X)
         if transductive is False or not (transductive or self._tells_fitted_from_new):
             return new
-        same = np.array_equal(new, fitted)
+        same = np.array_equal(new, np.asarray(self._features_of_items()))
         if transductive and not same:
             raise InputError(
                 "transductive=True asks about the fitted items, and X holds others; leave X out for the "
@@ -794,6 +784,19 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 stacklevel=4,
             )
         return None if transductive else new
+
+    def _features_of_newcomers(self, X: Any) -> AnyArray:
+        """Features of items beside the fitted ones."""
+        if self._features_of_items() is None:
+            raise InputError(
+                "this estimator was fitted on an affinity; it has no features to place new items by."
+            )
+        if not isinstance(self._items, Graph):
+            return self._read_features(X, reset=False)
+        new = validation.features(X)
+        if new.shape[1] != self.n_features_in_:
+            raise InputError(f"X has {new.shape[1]} features, the graph was made from {self.n_features_in_}.")
+        return new
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_votes")

@@ -12,9 +12,9 @@ from sklearn.metrics.pairwise import euclidean_distances
 from softspread._common import validation
 from softspread._common.progress import progress_bar
 from softspread._common.threads import Workers, count_threads
-from softspread._common.types import AnyArray, FloatArray
+from softspread._common.types import AnyArray, BoolArray, FloatArray
 from softspread.errors import InputError
-from softspread.estimators.base import VotesEstimator
+from softspread.estimators.growing import GrowingEstimator
 from softspread.graph.neighbors import nearest_items
 from softspread.spreading.evidence import Evidence
 
@@ -24,11 +24,19 @@ AVERAGES = ("votes", "items")
 TOO_FEW = ("fewer", "error")
 
 
-class _Baseline(VotesEstimator):
+class _Baseline(GrowingEstimator):
     """Shared by the baselines: their prior is uniform and only fills items without any evidence."""
 
     def _check_parameters(self) -> None:
         pass
+
+    def _take_in(self, new: AnyArray) -> None:
+        self._items = np.concatenate([self._items, new.astype(self._items.dtype)])
+        self._spread()
+
+    def _let_go(self, keep: BoolArray, votes_lost: bool) -> None:
+        self._items = self._items[keep]
+        self._spread()
 
     def _mass_of(self, X: AnyArray) -> FloatArray:
         """Mass of any items."""

@@ -10,15 +10,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from softspread._common import validation
 from softspread._common.threads import Workers, count_threads
-from softspread._common.types import AnyArray, FloatArray, RandomState
+from softspread._common.types import AnyArray, BoolArray, FloatArray, RandomState
 from softspread.annotators.report import AnnotatorReport
 from softspread.annotators.weighting import Weighting
 from softspread.diffusion.diffusion import Diffusion
 from softspread.estimators.auto import rate_only
-from softspread.estimators.base import VotesEstimator
+from softspread.estimators.growing import GrowingEstimator
 from softspread.graph.builders import knn_graph
 from softspread.graph.extension import tie_newcomers
 from softspread.graph.graph import Graph
+from softspread.graph.growing import distances_to_neighbors, with_items, without_items
+from softspread.graph.novelty import far_from_all
 from softspread.intervals.task import IntervalMethod
 from softspread.intervals.uncertainty import split_posterior, split_uncertainty_of
 from softspread.posterior.posterior import Posterior
@@ -38,7 +40,7 @@ class Choosing(NamedTuple):
     posterior: Posterior | None
 
 
-class GraphEstimator(VotesEstimator):
+class GraphEstimator(GrowingEstimator):
     """An estimator whose votes travel over a graph."""
 
     _accepts_graph = True
@@ -88,6 +90,23 @@ class GraphEstimator(VotesEstimator):
             verbose=bool(self.verbose),
         )
 
+    def _grow_graph(self, new: AnyArray, n_neighbors: int | None) -> None:
+        """Join new items to the graph."""
+        with self._workers() as workers:
+            self._use_graph(with_items(self.graph_, new, n_neighbors, workers))
+
+    def _shrink_graph(self, keep: BoolArray) -> None:
+        """Leave some items of the graph."""
+        with self._workers() as workers:
+            self._use_graph(without_items(self.graph_, keep, workers))
+
+    def _use_graph(self, graph: Graph) -> None:
+        self.graph_ = graph
+        self._items = graph if isinstance(self._items, Graph) else graph.features
+
+    def _workers(self) -> Workers:
+        return Workers(count_threads(self.n_jobs))
+
     def _use_weighting(self, weighting: Weighting | None) -> None:
         """Weigh the votes by their annotators.
 
@@ -103,7 +122,7 @@ class GraphEstimator(VotesEstimator):
         self._unrated: AnnotatorReport | None = None
 
     def _ties(self, X: AnyArray) -> csr_array:
-        return tie_newcomers(self.graph_, X, Workers(count_threads(self.n_jobs)))
+        return tie_newcomers(self.graph_, X, self._workers())
 
     def _choosing(self) -> Choosing:
         """What queries look at."""
@@ -221,6 +240,20 @@ class GraphEstimator(VotesEstimator):
         frame = split.to_frame()
         if self.item_ids_ is not None:
             frame.insert(0, "item", self.item_ids_)
+        return frame
+
+    @property
+    def novelty_(self) -> pd.DataFrame:
+        """How far each item lies from all others: the distance to its farthest neighbour.
+
+        ``novelty`` is the distance over the median of all items; ``far`` marks those that lie beyond the far
+        outer fence of its logarithm. Votes hardly reach such items: look at them, or vote on them.
+        """
+        check_is_fitted(self)
+        with self._workers() as workers:
+            distance = distances_to_neighbors(self.graph_, workers)
+        frame = pd.DataFrame({"item": self._names.items(np.arange(self.n_items_)), "distance": distance})
+        frame["novelty"], frame["far"] = far_from_all(distance)
         return frame
 
     @property

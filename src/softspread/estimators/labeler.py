@@ -20,6 +20,7 @@ from softspread.errors import InputError
 from softspread.estimators.auto import choose_settings
 from softspread.estimators.base import Answer
 from softspread.estimators.graph_based import Choosing
+from softspread.estimators.growing import places_of
 from softspread.estimators.judged import JudgedEstimator
 from softspread.estimators.methods import ANNOTATOR_MODELS
 from softspread.graph.graph import Graph
@@ -28,6 +29,8 @@ from softspread.intervals.task import IntervalMethod, Posteriors
 from softspread.posterior.blend import Blend, fit_blend
 from softspread.posterior.experts import OwnVotes, own_votes
 from softspread.posterior.explain import explain_blend
+from softspread.posterior.growing import with_items as blend_with_items
+from softspread.posterior.growing import without_items as blend_without_items
 from softspread.posterior.live import LiveBlend
 from softspread.posterior.posterior import Posterior
 from softspread.quality.estimate import FittedBlend, blend_evidence
@@ -271,6 +274,7 @@ class SoftLabeler(JudgedEstimator):
         self._n_fitted = len(self._votes)
         self._live = LiveBlend(self._blend, self._diffused)
         self._n_live = 0  # votes that it has taken in
+        self._n_moved = 0  # items that came or went since
         self._forget_derived()
 
     def _own_votes(self) -> OwnVotes:
@@ -306,6 +310,95 @@ class SoftLabeler(JudgedEstimator):
 
     def _spread_fewer_classes(self) -> None:
         self.refit()
+
+    # --------------------------------------------------------------------------------- items that come and go
+    def add_items(
+        self,
+        X: ArrayLike,
+        item_ids: ArrayLike | None = None,
+        *,
+        prior: ArrayLike | None = None,
+        features: ArrayLike | None = None,
+    ) -> Self:
+        """Take in further items; nobody has voted on them yet.
+
+        They join the graph at once, where old items get new neighbours if these are nearer, and are answered
+        as new items. Experts, weights and trust stay until :meth:`refit`, which runs by itself after a
+        quarter more items.
+
+        Parameters
+        ----------
+        X : (m, d) array-like
+            Features of the new items; their rows follow those of the fitted ones.
+        item_ids : (m,) array-like, optional
+            Their names, if the fitted items have names; none of them may be known.
+        prior : (m, n_classes) array-like, optional
+            Their prior, if the estimator was given one per item.
+        features : (m, f) array-like, optional
+            Their unreduced features, if :meth:`fit` was given such.
+
+        Returns
+        -------
+        self
+            The estimator with more items. If anything is refused it stays as it was.
+
+        See Also
+        --------
+        remove_items : The inverse.
+        refit : Afterwards all is as if fitted to all items at once.
+
+        Examples
+        --------
+        >>> lab = SoftLabeler(n_neighbors=1).fit([[0.0], [1.0], [9.0], [10.0]], [0, -1, -1, 1])
+        >>> lab.add_items([[1.5]]).refit().predict().tolist()
+        [0, 0, 1, 1, 0]
+        """
+        check_is_fitted(self)
+        with self._unchanged_on_failure():
+            if (features is None) != (self._features is None):
+                raise InputError(
+                    "the fitted items have no features, so new items can have none; leave features out."
+                    if self._features is None
+                    else "the fitted items have features, so new items need features as well."
+                )
+            self._new_features = self._features_of_new(features, len(np.asarray(X)))
+            super().add_items(X, item_ids, prior=prior)
+            del self._new_features
+        return self
+
+    def _take_in(self, new: AnyArray) -> None:
+        more = self._new_features
+        blend = blend_with_items(self._blend, self._ties(new), new, more)
+        if more is not None and self._features is not None:
+            self._features = np.concatenate([self._features, more])
+        self._grow_graph(new, self._space.neighbors[0])
+        self._follow(blend, self._live.since, len(new))
+
+    def _let_go(self, keep: BoolArray, votes_lost: bool) -> None:
+        self._features = None if self._features is None else self._features[keep]
+        self._shrink_graph(keep)
+        if votes_lost:
+            self.refit()
+            return
+        place = places_of(keep)
+        if self._weighting is not None:
+            self._weighting = self._weighting.moved(place)
+        blend = blend_without_items(self._blend, keep)
+        self._follow(blend, self._live.since.moved(place), int((~keep).sum()))
+
+    def _follow(self, blend: Blend, since: VoteTable, n_moved: int) -> None:
+        """Go on with other items, and with the votes since the fit."""
+        self._use_weighting(self._weighting)
+        self._n_moved += n_moved
+        if REFIT.due(self._n_moved, self.n_items_ - self._n_moved):
+            self.refit()
+            return
+        self._diffused = self._options().diffusion(self.graph_, self._diffused.alpha)
+        self._blend, self._live = blend, LiveBlend(blend, self._diffused)
+        if len(since):
+            self._live.add(since)
+        self._n_live = len(since)
+        self._forget_derived()
 
     def refit(self) -> Self:
         """Learn experts, weights, sharpness and trust again from all votes so far.
@@ -660,7 +753,7 @@ class SoftLabeler(JudgedEstimator):
     # ---------------------------------------------------------------------------------------------- quality
     def _fitted_blend(self) -> FittedBlend:
         """Of all votes so far: what came in since the last fit is learned first."""
-        if len(self._votes) != self._n_fitted:
+        if len(self._votes) != self._n_fitted or self._n_moved:
             self.refit()
         return FittedBlend(self._blend, self._posterior)
 

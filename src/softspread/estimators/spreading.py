@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from softspread._common import validation
-from softspread._common.types import AnyArray, BoolArray, FloatArray, RandomState
+from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray, RandomState
 from softspread.annotators.weighting import Weighting
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.registry import SOLVERS
@@ -19,6 +19,7 @@ from softspread.errors import InputError
 from softspread.estimators.auto import choose_settings
 from softspread.estimators.base import Answer
 from softspread.estimators.graph_based import Choosing
+from softspread.estimators.growing import places_of
 from softspread.estimators.judged import JudgedEstimator
 from softspread.estimators.methods import ANNOTATOR_MODELS
 from softspread.intervals.task import Posteriors, SpreadFit
@@ -201,6 +202,32 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         self._state = SpreadState(diffusion, self._counted_votes, n_classes)
         self._state.solve()
         self._state.sharpen(self.prior_strength_)
+        self._forget_answers()
+
+    def _take_in(self, new: AnyArray) -> None:
+        before = np.append(np.arange(self.graph_.n_items), np.full(len(new), -1))
+        self._grow_graph(new, self.n_neighbors_ if self.n_neighbors == "auto" else int(self.n_neighbors))
+        self._follow(before)
+
+    def _let_go(self, keep: BoolArray, votes_lost: bool) -> None:
+        self._shrink_graph(keep)
+        if votes_lost:
+            items, self._items = self._items, self.graph_
+            self._spread()
+            self._items = items
+            return
+        if self._weighting is not None:
+            self._weighting = self._weighting.moved(places_of(keep))
+        self._follow(np.flatnonzero(keep))
+
+    def _follow(self, before: IntArray) -> None:
+        """The state of the graph's items by now, of which each had a row ``before``, or -1."""
+        self._use_weighting(self._weighting)
+        self.n_neighbors_ = self.graph_.n_neighbors
+        diffusion = self._options().diffusion(self.graph_, self.alpha_)
+        state = SpreadState(diffusion, self._counted_votes, len(self.classes_))
+        state.follow(self._state, before)
+        self._state = state
         self._forget_answers()
 
     def _forget_answers(self) -> None:

@@ -84,8 +84,9 @@ def save(est: VotesEstimator, path: str | Path) -> None:
             if values.dtype == object:
                 objects.append(name)
     if est.prior is not None:
-        named = isinstance(est.prior, pd.DataFrame)  # saved in the order of classes
-        given = est.prior_[:, : est._n_first_classes] if named else est.prior
+        # saved in the order of classes, for the items by now
+        changed = isinstance(est.prior, pd.DataFrame) or (est._items_moved and np.ndim(est.prior) == 2)
+        given = est.prior_[:, : est._n_first_classes] if changed else est.prior
         arrays["prior"] = np.asarray(given, dtype=np.float64)
     header: dict[str, Any] = {
         "class": type(est).__name__,
@@ -254,7 +255,7 @@ def _take_spreading(
 
 
 def _put_blend(est: SoftLabeler, header: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
-    header["n_fitted"] = est._n_fitted
+    header["n_fitted"], header["n_moved"] = est._n_fitted, est._n_moved
     header["blend"], blend = pack_blend(est._blend)
     arrays |= {f"blend.{name}": array for name, array in blend.items()}
     arrays |= {f"live.{name}": array for name, array in est._live.arrays().items()}
@@ -267,7 +268,7 @@ def _take_blend(est: SoftLabeler, header: dict[str, Any], arrays: dict[str, AnyA
     est._check_parameters()
     est._features = arrays["features"] if header["features_given"] else None
     est._diffused = _restored_diffusion(est, header, arrays)
-    est._n_fitted = header["n_fitted"]
+    est._n_fitted, est._n_moved = header["n_fitted"], header["n_moved"]
     est._blend = unpack_blend(header["blend"], _part(arrays, "blend."))
     est._live = LiveBlend(est._blend, est._diffused)
     est._live.restore(_part(arrays, "live."))

@@ -122,7 +122,7 @@ class NeighborSearch:
             recall_=found.recall,
             index=found.index,
             features=self._features,
-            details=found.details,
+            details=found.details | {"bandwidth": bandwidth},
         )
 
 

@@ -180,7 +180,19 @@ class Blend:
         masses : what the fitted items hold at each rung
         features : (r, f) their unreduced features; None = not known
         """
-        n_new = len(X)
+        fixed = self.fixed_of_new(ties, X, features)
+        q, log_size = self.predictions_of_new(ties, masses, fixed)
+        nobody = no_votes(len(X), self.q.shape[1])
+        return posterior_of(q, log_size, nobody, self.calibration, self.trust, workers)
+
+    def predictions_of_new(
+        self,
+        ties: csr_array,
+        masses: Sequence[Float32Array],
+        fixed: Iterable[tuple[Float32Array, Float32Array]],
+    ) -> tuple[Float32Array, Float32Array]:
+        """Blend and log size of new items; ``fixed`` is what the experts say that do not move with votes."""
+        n_new = ties.shape[0]
         shares = shares_expert(self.own, self.rule.shares_belief)
         start = np.tile(class_shares(self.own).astype(np.float32), (n_new, 1))
         others = (
@@ -189,15 +201,12 @@ class Blend:
         )
         ratings = descend(self.rungs, others, start, self.rule.ladder)
         ladder = ((rating.q, rating.log_size) for rating in ratings)
-        predictions = chain([(start, shares.log_size)], ladder, self._fixed_of_new(ties, X, features))
-        q, log_size = self._blend(predictions, n_new)
-        nobody = no_votes(n_new, self.q.shape[1])
-        return posterior_of(q, log_size, nobody, self.calibration, self.trust, workers)
+        return self._blend(chain([(start, shares.log_size)], ladder, fixed), n_new)
 
     def _fixed(self, rows: IntArray | slice) -> Iterator[tuple[Float32Array, Float32Array]]:
         return (expert.on_rows(rows) for expert in self.fixed)
 
-    def _fixed_of_new(
+    def fixed_of_new(
         self, ties: csr_array, X: AnyArray, features: AnyArray | None
     ) -> Iterator[tuple[Float32Array, Float32Array]]:
         """Classifiers answer by themselves where they can; for the others the neighbours' mean stands in."""

@@ -109,6 +109,13 @@ class VoteTable:
         """The votes on some items."""
         return self.take(np.isin(self.rows, rows))
 
+    def moved(self, place: IntArray) -> "VoteTable":
+        """The votes on items that stay, by their new rows: ``place`` of every row, -1 for those that go."""
+        other = self.take(place[self.rows] >= 0)
+        other._rows = place[other._rows]
+        other._cast = None if self._cast is None else self._cast.moved(place)
+        return other
+
     def with_weights(self, weights: FloatArray) -> "VoteTable":
         """The same votes with other weights."""
         other = self.take(slice(None))
