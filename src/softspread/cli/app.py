@@ -13,9 +13,9 @@ from typing import Annotated
 import typer
 
 from softspread._common.late_imports import import_when_used
-from softspread.cli.runner import CommandWithChoices
+from softspread.cli.runner import CommandWithChoices, GroupWithChoices
 
-# In the order of the help; each is a function in the module of its name.
+# Each is a function in the module of its name; FURTHER in that module lists the commands below it.
 COMMANDS = [
     "demo",
     "embed",
@@ -66,7 +66,14 @@ def softspread(
 
 for _name in COMMANDS:
     _module = import_module(f"softspread.cli.commands.{_name}")
-    app.command(cls=CommandWithChoices)(getattr(_module, _name))
+    if _further := getattr(_module, "FURTHER", ()):
+        _group = typer.Typer(cls=GroupWithChoices, invoke_without_command=True)
+        _group.callback()(getattr(_module, _name))
+        for _word, _function in _further:
+            _group.command(_word, cls=CommandWithChoices)(_function)
+        app.add_typer(_group, name=_name)
+    else:
+        app.command(cls=CommandWithChoices)(getattr(_module, _name))
 
 
 def main() -> None:

@@ -214,10 +214,23 @@ class CommandWithChoices(typer.core.TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help."""
-        for option in self.params:
-            if isinstance(option, typer.core.TyperOption):
-                option.help = fill_in(option.help or "")
+        _fill_in_options(self.params)
         super().format_help(ctx, formatter)
+
+
+class GroupWithChoices(typer.core.TyperGroup):
+    """The same for a command that has further ones below it."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help."""
+        _fill_in_options(self.params)
+        super().format_help(ctx, formatter)
+
+
+def _fill_in_options(params: Iterable[Any]) -> None:
+    for option in params:
+        if isinstance(option, typer.core.TyperOption):
+            option.help = fill_in(option.help or "")
 
 
 def command(*, own: Container[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -247,6 +260,9 @@ def command(*, own: Container[str] = ()) -> Callable[[Callable[..., None]], Call
         @functools.wraps(function)
         def call(context: typer.Context, **options: Any) -> None:
             with _errors_explained(options), ExitStack() as stack:
+                if context.invoked_subcommand is not None:
+                    _check_nothing_typed(context)
+                    return
                 held = stack.enter_context(ExitStack())
                 workspace = None
                 if options["workspace"] is not None:
@@ -265,6 +281,17 @@ def command(*, own: Container[str] = ()) -> Callable[[Callable[..., None]], Call
         return call
 
     return wrap
+
+
+def _check_nothing_typed(context: typer.Context) -> None:
+    """Refuse options in front of a further command, which would not see them."""
+    for option in context.command.params:
+        source: Any = context.get_parameter_source(option.name or "")
+        if source is not None and source.name == "COMMANDLINE":
+            raise InputError(
+                f"{option.opts[-1]} comes after the name: softspread {context.info_name} "
+                f"{context.invoked_subcommand} ... {option.opts[-1]} ..."
+            )
 
 
 def _fields(group: Any) -> list[inspect.Parameter]:
@@ -306,7 +333,8 @@ def _from_workspace(
                 whose = f"the command {table!r} has no" if table else "no command has an"
                 hint = f"'softspread {table or context.info_name} --help'"
                 raise InputError(f"{file}: {whose} option {written!r}; see {hint}.")
-            ours = table == context.info_name or (not table and name in kinds and name not in own)
+            mine = table == _top_command(context)
+            ours = name in kinds and (mine or (not table and name not in own))
             source: Any = context.get_parameter_source(name)
             if ours and source is not None and source.name in ("DEFAULT", "DEFAULT_MAP"):
                 try:
@@ -314,6 +342,12 @@ def _from_workspace(
                 except ValueError as error:
                     raise InputError(f"{file}: {written} must be {error}, got {value!r}.") from error
     return found
+
+
+def _top_command(context: typer.Context) -> str | None:
+    """The command right after the program's name; its table is for those below it too."""
+    words = context.command_path.split()[len(context.find_root().command_path.split()) :]
+    return words[0] if words else None
 
 
 def _typed(folder: Path, value: Any, kind: Any) -> Any:

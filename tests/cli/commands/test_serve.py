@@ -21,6 +21,11 @@ from softspread.errors import InputError
 from softspread.io.workspace import open_workspace
 
 pytest.importorskip("fastapi", reason="needs the extra web")
+from command_line import refused
+from softspread.web.log.accounts import Accounts
+from softspread.web.log.store import Store
+from softspread.web.project.settings import database_address
+
 Image = pytest.importorskip("PIL.Image", reason="needs Pillow")
 
 CLASSES = ("ant", "bee", "cat")
@@ -194,3 +199,32 @@ def test_json_names_the_addresses_and_the_workspace_is_free_again(tmp_path):
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 0
     process.stdout.close()
+
+
+def test_backup_restore_and_reset_from_the_command_line(tmp_path, monkeypatch):
+    """A new folder holds the same votes; a link opens the account; options may not stand in front."""
+    monkeypatch.chdir(tmp_path)
+    refused(command_line.run("serve", "backup", "b.zip"), "there is no database")
+    store = Store(database_address(None, tmp_path / "old"))
+    store.start()
+    accounts = Accounts(store, time.time)
+    accounts.create("ada", "a long password", "admin")
+    done = command_line.run("serve", "backup", "b.zip", "--data-dir", "old", "--json")
+    assert json.loads(done.stdout)["rows"]["accounts"] == 1
+    refused(command_line.run("serve", "--data-dir", "old", "backup", "b.zip"), "comes after the name")
+    refused(command_line.run("serve", "restore", "b.zip", "--data-dir", "old"), "another softspread serve")
+    assert command_line.run("serve", "restore", "b.zip", "--data-dir", "new").exit_code == 0
+    refused(command_line.run("serve", "reset-password", "eva", "--data-dir", "new"), "the accounts are: ada")
+    done = command_line.run("serve", "reset-password", "ada", "--data-dir", "old", "--json")
+    secret = json.loads(done.stdout)["path"].rsplit("/", 1)[1]
+    assert accounts.accept(secret, "", "another password").is_admin
+    store.close()
+
+
+def test_a_table_of_the_workspace_is_for_the_commands_below_too(tmp_path, monkeypatch):
+    """[serve] names the data folder once."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ws").mkdir()
+    (tmp_path / "ws" / "softspread.toml").write_text('[serve]\ndata_dir = "votes"\nport = 0\n')
+    done = command_line.run("serve", "backup", "b.zip", "-w", "ws")
+    refused(done, f"there is no database {tmp_path / 'ws' / 'votes'}")

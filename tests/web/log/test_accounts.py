@@ -133,3 +133,48 @@ def test_what_was_done_is_written_down(accounts):
         ("ben", "login"),
         ("ada", "invite"),
     ]
+
+
+def test_a_changed_password_is_the_only_one_and_ends_other_sessions(accounts):
+    """The session that changed it stays."""
+    ann = accounts.create("ann", PASSWORD, "annotator")
+    here, _ = accounts.open_session(ann)
+    there, _ = accounts.open_session(ann)
+    me = accounts.authenticate(here, "session")
+    with pytest.raises(InputError, match="present password is wrong"):
+        accounts.change_password(me, "guess", "another password")
+    with pytest.raises(InputError, match="10 to 256"):
+        accounts.change_password(me, PASSWORD, "short")
+    accounts.change_password(me, PASSWORD, "another password")
+    assert accounts.log_in("ann", PASSWORD) is None
+    assert accounts.log_in("ann", "another password") is not None
+    assert accounts.authenticate(here, "session") is not None
+    assert accounts.authenticate(there, "session") is None
+
+
+def test_a_reset_link_works_once_and_shuts_out_whoever_had_the_account(accounts):
+    """Sessions and tokens end; a newer link replaces an older one; a closed account opens."""
+    ann = accounts.create("Ann", PASSWORD, "admin")
+    cookie, token = accounts.open_session(ann)[0], accounts.make_token(ann, "script")
+    older, newer = accounts.invite_to_reset("ann", "ada"), accounts.invite_to_reset("ann", "ada")
+    accounts.set_active(ann.id, False)
+    with pytest.raises(InputError, match="used already or has expired"):
+        accounts.accept(older, "whatever", "another password")
+    found = accounts.accept(newer, "whatever", "another password")
+    assert (found.name, found.role) == ("Ann", "admin")
+    with pytest.raises(InputError, match="used already"):
+        accounts.accept(newer, "whatever", "a third password")
+    assert accounts.authenticate(cookie, "session") is accounts.authenticate(token, "token") is None
+    assert accounts.log_in("ann", "another password").role == "admin"
+    with pytest.raises(InputError, match="no account 'bob'; the accounts are: Ann"):
+        accounts.invite_to_reset("bob", "ada")
+
+
+def test_another_role_holds_from_the_next_request_on(accounts):
+    """Also where the account was seen a moment ago."""
+    ann = accounts.create("ann", PASSWORD, "annotator")
+    cookie, _ = accounts.open_session(ann)
+    assert not accounts.authenticate(cookie, "session").is_admin
+    accounts.set_role(ann.id, "admin")
+    assert accounts.cached_user(cookie, "session") is None
+    assert accounts.authenticate(cookie, "session").is_admin

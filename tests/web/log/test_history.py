@@ -1,10 +1,15 @@
 """The log in memory."""
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 
 from softspread import read_votes
 from softspread.votes.reading import read_y
-from softspread.web.log.history import _probability
+from softspread.web.log.entry import FLAG, VOTE, Entry
+from softspread.web.log.history import History, _probability
+from softspread.web.log.suggestions import written
 from softspread.web.project.exports import write
 from web.conftest import running, three_clusters, vote
 
@@ -56,3 +61,37 @@ def test_imported_votes_without_a_name_belong_to_nobody(tmp_path):
     votes = read_votes(tmp_path / "votes.csv")
     assert votes.annotators.tolist() == [None, None, "ann"]
     assert len(read_y(votes, 1, ["item-000"]).table) == 3
+
+
+def test_old_names_of_a_class_lead_to_the_new_one_and_votes_left_out_count_for_nothing():
+    """The log keeps what was cast; the reading says what it means now."""
+    names = pd.Index(["a", "b"])
+    entries = [
+        Entry(VOTE, "k1", "ann", "a", "cat", 1.0, id=1),
+        Entry(VOTE, "k2", "bob", "a", "lion", 1.0, id=2),
+        Entry(VOTE, "k3", "cid", "b", "dog", 1.0, id=3),
+        Entry(FLAG, "k4", "ann", "b", id=4, note="?"),
+    ]
+    fields = ("id", "kind", "annotator", "item", "label", "weight")
+    rows = [(*(getattr(entry, name) for name in fields), None, 0.0, *[None] * 4) for entry in entries]
+    history = History(names, ["feline", "dog"], {"cat": "feline", "lion": "feline"}, left_out=["bob"])
+    history.take_blocks([rows])
+    assert history.unknown == 0
+    table, places = history.standing_votes()
+    assert (table.columns.tolist(), places.tolist()) == ([0, 1], [0, 2])
+    assert history.table().columns.tolist() == [0, 1]
+    assert history.counts(2).tolist() == [1, 1]
+
+
+def test_a_suggestion_is_read_back_from_the_log(tmp_path):
+    """Which class led, its share, and whether it was shown; the same from memory and from the database."""
+    with running(tmp_path, auth=False) as service:
+        shown = written({"bee": 0.7, "ant": 0.3}, seen=True)
+        for key, item, text in (("k0", "item-000", shown), ("k1", "item-001", None)):
+            service.submit([replace(service.vote("ann", item, "ant", key), shown=text)]).result(9)
+        before = service.history.columns("suggested", "share", "seen")
+        assert [part.tolist()[0] for part in before] == [1, 0.7, True]
+        assert before[0].tolist()[1] == -1
+    with running(tmp_path, auth=False) as service:
+        for one, other in zip(service.history.columns("suggested", "share", "seen"), before, strict=True):
+            np.testing.assert_array_equal(one, other)

@@ -6,28 +6,46 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from softspread._common.extras import needs_extra
 from softspread.cli.options import ItemOptions, VoteOptions, auto_or_number, option
 from softspread.cli.runner import Run, command
 from softspread.errors import InputError
 
 if TYPE_CHECKING:
+    from softspread.web.log.store import Store
     from softspread.web.project.service import Service
 
 LIBRARIES = (
     *("alembic", "argon2", "fastapi", "jinja2", "markdown_it", "PIL", "python_multipart", "sqlalchemy"),
     "uvicorn",
 )
+DATA_DIR, DEMO_DIR = Path("softspread-data"), Path("softspread-demo-data")
+
+
+@dataclass(frozen=True, slots=True)
+class DataOptions:
+    """Where the server keeps its data."""
+
+    data_dir: Annotated[
+        Path | None, option("Where the vote log and caches live; default: softspread-data.")
+    ] = None
+    database_url: Annotated[str | None, option("PostgreSQL instead of SQLite in --data-dir.")] = None
+
+    def open_store(self) -> "Store":
+        """The database, not started."""
+        with needs_extra("web", "the voting page needs further libraries"):
+            from softspread.web.log.store import Store
+            from softspread.web.project.settings import database_address
+        return Store(database_address(self.database_url, self.data_dir or DATA_DIR))
 
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
     """Where the server listens and keeps its data."""
 
-    data_dir: Annotated[
-        Path | None, option("Where the vote log and caches live; default: softspread-data.")
-    ] = None
-    database_url: Annotated[str | None, option("PostgreSQL instead of SQLite in --data-dir.")] = None
+    data: DataOptions
     host: Annotated[str, option("Address to listen on; 0.0.0.0 for the whole network.")] = "127.0.0.1"
     port: Annotated[int, option("Port to listen on.", min=0, max=65535)] = 8000
     no_auth: Annotated[bool, option("No accounts, for this machine only.", "--no-auth")] = False
@@ -36,8 +54,8 @@ class ServerOptions:
     def settings(self, demo: bool) -> dict[str, Any]:
         """The same as the project's settings name it."""
         return {
-            "data_dir": self.data_dir or Path("softspread-demo-data" if demo else "softspread-data"),
-            "database_url": self.database_url,
+            "data_dir": self.data.data_dir or (DEMO_DIR if demo else DATA_DIR),
+            "database_url": self.data.database_url,
             "host": self.host,
             "port": self.port,
             "auth": not (self.no_auth or demo),
@@ -80,7 +98,8 @@ def serve(
     """Let people vote in the browser and watch the soft labels move.
 
     Prints a one-time link for the first admin, who invites the others. The vote log in --data-dir is the
-    truth; stop and start at will. Votes of --votes are taken in once.
+    truth; stop and start at will. Votes of --votes are taken in once. backup, restore and reset-password
+    need no running server, and backup and reset-password do not mind one.
 
     Example: softspread serve --items photos/ --embeddings X.npy --classes cat,dog
     """
@@ -195,3 +214,83 @@ def _in_words(document: dict[str, Any]) -> str:
         lines.append(f"First admin, valid for a day and once: {document['admin']}")
     lines += [f"Vote:      {document['vote']}", f"Dashboard: {document['dashboard']}"]
     return "\n".join([*lines, "Stop with Ctrl-C; nothing is lost."])
+
+
+# ------------------------------------------------------------------------------------------- further commands
+@command()
+def backup(
+    run: Run,
+    data: DataOptions,
+    out: Annotated[Path, typer.Argument(help="The file to write, such as votes.zip.")],
+) -> None:
+    """Write votes, accounts and settings into one file, also while the server runs.
+
+    The file holds what --database-url or --data-dir hold at one moment, whichever database it is. Keep it
+    safe: it holds names and password hashes. Pictures and embeddings are not in it.
+
+    Example: softspread serve backup votes.zip --data-dir softspread-data
+    """
+    store = data.open_store()
+    from softspread.web.log.backup import write_backup
+
+    try:
+        counts = write_backup(store, out)
+    finally:
+        store.close()
+    run.answer({"file": out, "rows": counts}, f"{out}: {_counts_in_words(counts)}")
+
+
+@command()
+def restore(
+    run: Run,
+    data: DataOptions,
+    file: Annotated[Path, typer.Argument(help="What softspread serve backup wrote.")],
+) -> None:
+    """Fill a new data folder or an empty database from a backup, all of it or nothing.
+
+    A backup of SQLite can be restored into PostgreSQL and the other way round.
+
+    Example: softspread serve restore votes.zip --data-dir new-data
+    """
+    store = data.open_store()
+    from softspread.web.log.backup import restore_backup
+
+    store.start()
+    try:
+        counts = restore_backup(store, file)
+    finally:
+        store.close()
+    run.answer({"database": store.shown_url, "rows": counts}, f"restored {_counts_in_words(counts)}")
+
+
+def _counts_in_words(counts: dict[str, int]) -> str:
+    return f"{counts['log']:,} lines of the log, {counts['accounts']:,} accounts"
+
+
+@command()
+def reset_password(
+    run: Run,
+    data: DataOptions,
+    name: Annotated[str, typer.Argument(help="Whose password.")],
+) -> None:
+    """Print a link by which someone chooses another password; also for a sole admin, also while it runs.
+
+    The link works once and for a day. A closed account is opened again.
+
+    Example: softspread serve reset-password ada --data-dir softspread-data
+    """
+    store = data.open_store()
+    import time
+
+    from softspread.web.log.accounts import Accounts
+
+    try:
+        with store.snapshot() as connection:
+            store.revision(connection)  # or there is no project here
+        path = f"/invite/{Accounts(store, time.time).invite_to_reset(name, 'softspread')}"
+    finally:
+        store.close()
+    run.answer({"name": name, "path": path}, f"Open this path on the server, once, within a day: {path}")
+
+
+FURTHER = (("backup", backup), ("restore", restore), ("reset-password", reset_password))

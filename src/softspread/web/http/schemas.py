@@ -4,7 +4,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from softspread.web.log.entry import LONGEST_ITEM, LONGEST_KEY, LONGEST_LABEL, LONGEST_NAME, Outcome
+from softspread.web.log.entry import (
+    LONGEST_ITEM,
+    LONGEST_KEY,
+    LONGEST_LABEL,
+    LONGEST_NAME,
+    LONGEST_NOTE,
+    Outcome,
+)
 from softspread.web.project.service import MOST_AHEAD, Card, Progress
 from softspread.web.project.settings import LONGEST_GUIDELINES, LONGEST_QUESTION
 
@@ -15,6 +22,7 @@ MOST_OVERLAP = 1_000  # people per item
 Key = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_KEY, pattern=r"^[\x21-\x7e]+$")]
 ItemId = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ITEM)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_LABEL)]
+Note = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_NOTE, strip_whitespace=True)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_NAME)]
 
 
@@ -72,7 +80,25 @@ class SkipIn(Strict):
     item: ItemId
 
 
-OperationIn = Annotated[VoteIn | UndoIn | SkipIn, Field(discriminator="kind")]
+class FlagIn(Strict):
+    """A word to the lead about an item; it stays open to votes, yours too."""
+
+    kind: Literal["flag"] = "flag"
+    key: Key
+    item: ItemId
+    note: Note
+
+
+class BrokenIn(Strict):
+    """A report that the page cannot show an item."""
+
+    kind: Literal["broken"] = "broken"
+    key: Key
+    item: ItemId
+
+
+AnyOperation = VoteIn | UndoIn | SkipIn | FlagIn | BrokenIn
+OperationIn = Annotated[AnyOperation, Field(discriminator="kind")]
 
 
 class VotesIn(Strict):
@@ -110,10 +136,18 @@ class TokenIn(Strict):
     purpose: Literal["programs", "label-studio"] = "programs"
 
 
-class ActiveIn(Strict):
-    """Open or close an account."""
+class AccountChange(Strict):
+    """Open or close an account, or change what it may do; what is left out stays."""
 
-    active: bool
+    active: bool | None = None
+    role: Literal["admin", "annotator"] | None = None
+
+
+class PasswordIn(Strict):
+    """Your present password and the new one."""
+
+    present: Annotated[str, StringConstraints(max_length=1_000)]
+    new: Annotated[str, StringConstraints(max_length=1_000)]
 
 
 class ProjectChange(Strict):
@@ -216,7 +250,7 @@ class EntryOut(BaseModel):
     """One line of the vote log."""
 
     id: int
-    kind: Literal["vote", "undo", "skip"]
+    kind: Literal["vote", "undo", "skip", "flag", "broken"]
     key: str
     annotator: str
     item: str
@@ -225,6 +259,7 @@ class EntryOut(BaseModel):
     undoes: int | None
     created_at: float
     origin: str
+    note: str | None
 
 
 class LogOut(BaseModel):

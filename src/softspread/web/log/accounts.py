@@ -23,12 +23,13 @@ from softspread.web.log.store import Store
 
 ADMIN, ANNOTATOR = "admin", "annotator"
 ROLES = (ADMIN, ANNOTATOR)
+RESET = "reset"  # instead of a role: the invitation to choose another password; its note is the name
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 10, 256
 TOKEN_MARK = "softspread_"  # lets scanners find a token that leaked into a repository
 ADDRESS_MARK = (
     "softspread_ls_"  # of a token that stands in an address; it opens nothing but Label Studio's routes
 )
-RESERVED = ("import", "softspread")  # names that the log uses itself
+RESERVED = ("import", "decision", "softspread")  # names that the log uses itself
 DAY = 86_400.0
 MOST_CACHED = 10_000  # signed-in users
 MOST_LISTED = 200  # invitations
@@ -40,6 +41,7 @@ class AccountRules:
 
     session_seconds: float = 14 * DAY
     invitation_seconds: float = 3 * DAY
+    reset_seconds: float = DAY  # of a link to choose another password
     cache_seconds: float = 30.0  # how long a user is trusted before the database is asked again
     # OWASP's lowest setting for argon2id: about 30 ms and 19 MiB per login
     argon2_iterations: int = 2
@@ -115,15 +117,18 @@ class Accounts:
             return self._insert(connection, values)
 
     def _new_account(self, name: str, password: str, role: str) -> dict[str, Any]:
-        if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
-            raise InputError(f"a password must have {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters.")
         return {
             "name": check_name(name),
-            "password": self._hasher.hash(password),
+            "password": self._hashed(password),
             "role": _check_role(role),
             "active": 1,
             "created_at": self._clock(),
         }
+
+    def _hashed(self, password: str) -> str:
+        if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
+            raise InputError(f"a password must have {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters.")
+        return self._hasher.hash(password)
 
     @staticmethod
     def _insert(connection: sa.Connection, values: dict[str, Any]) -> User:
@@ -163,15 +168,68 @@ class Accounts:
         self.clear_cache()
         return changed > 0
 
+    def set_role(self, account: int, role: str) -> bool:
+        """Change what an account may do, from its next request on."""
+        c = models.accounts.c
+        update = sa.update(models.accounts).where(c.id == account)
+        changed = self._store.execute(update.values(role=_check_role(role)))
+        self.clear_cache()
+        return changed > 0
+
+    def name_of(self, account: int) -> str | None:
+        """The name of an account, or None."""
+        c = models.accounts.c
+        found = self._store.rows(sa.select(c.name).where(c.id == account))
+        return str(found[0]["name"]) if found else None
+
+    # ---------------------------------------------------------------------------------------------- passwords
+    def change_password(self, user: User, present: str, new: str) -> None:
+        """Change a user's own password; all other sessions of the account end."""
+        if self.log_in(user.name, present) is None:
+            raise InputError("the present password is wrong.")
+        password, s = self._hashed(new), models.sessions.c
+        self._store.execute(
+            sa.delete(models.sessions).where(s.account == user.id, s.csrf != user.csrf),
+            sa.update(models.accounts).where(models.accounts.c.id == user.id).values(password=password),
+        )
+        self.clear_cache()
+
+    def invite_to_reset(self, name: str, by: str) -> str:
+        """A secret by which an account gets another password, once; earlier ones for it stop working."""
+        c = models.accounts.c
+        found = self._store.rows(sa.select(c.name).where(sa.func.lower(c.name) == name.strip().lower()))
+        if not found:
+            known = ", ".join(one["name"] for one in self.all_accounts()[:20]) or "none yet"
+            raise InputError(f"there is no account {name!r}; the accounts are: {known}.")
+        i, name = models.invitations.c, str(found[0]["name"])
+        self._store.execute(
+            sa.delete(models.invitations).where(i.role == RESET, i.note == name, i.used_by.is_(None))
+        )
+        return self._invite(RESET, by, name, self.rules.reset_seconds)
+
+    def _reset(self, secret: str, name: str, password: str) -> User:
+        """Give the account the new password, open it, and end its sessions and tokens."""
+        hashed, c = self._hashed(password), models.accounts.c
+        with self._store.writing() as connection:
+            self._use(connection, secret, name)
+            found = connection.execute(sa.select(c.id, c.role).where(c.name == name)).one()
+            for table in (models.sessions, models.tokens):
+                connection.execute(sa.delete(table).where(table.c.account == found.id))
+            new = {"password": hashed, "active": 1}
+            connection.execute(sa.update(models.accounts).where(c.id == found.id).values(**new))
+        self.clear_cache()
+        return User(found.id, name, found.role, "session")
+
     # -------------------------------------------------------------------------------------------- invitations
     def invite(self, role: str, by: str, note: str = "", seconds: float | None = None) -> str:
         """A secret that opens one account, once, for a while."""
+        seconds = self.rules.invitation_seconds if seconds is None else seconds
+        return self._invite(_check_role(role), by, note, seconds)
+
+    def _invite(self, role: str, by: str, note: str, seconds: float) -> str:
         secret, now = secrets.token_urlsafe(32), self._clock()
-        expires_at = now + (self.rules.invitation_seconds if seconds is None else seconds)
-        new = {"note": note[:200], "created_by": by, "created_at": now, "expires_at": expires_at}
-        self._store.execute(
-            sa.insert(models.invitations).values(id=hash_secret(secret), role=_check_role(role), **new)
-        )
+        new = {"note": note[:200], "created_by": by, "created_at": now, "expires_at": now + seconds}
+        self._store.execute(sa.insert(models.invitations).values(id=hash_secret(secret), role=role, **new))
         return secret
 
     def invitation(self, secret: str) -> dict[str, Any] | None:
@@ -185,17 +243,24 @@ class Accounts:
         return open_ones[0] if open_ones else None
 
     def accept(self, secret: str, name: str, password: str) -> User:
-        """Make an account from an invitation; of two who try at once, one succeeds."""
+        """Make an account from an invitation, or give one another password; of two who try, one succeeds."""
         invitation = self.invitation(secret)
         if invitation is None:
             raise InputError("this invitation was used already or has expired; ask for a new one.")
+        if invitation["role"] == RESET:
+            return self._reset(secret, invitation["note"], password)
         values = self._new_account(name, password, invitation["role"])
+        with self._store.writing() as connection:
+            self._use(connection, secret, values["name"])
+            return self._insert(connection, values)
+
+    @staticmethod
+    def _use(connection: sa.Connection, secret: str, name: str) -> None:
+        """Mark an invitation as used, or refuse inside a transaction that changes nothing then."""
         c = models.invitations.c
         use = sa.update(models.invitations).where(c.id == hash_secret(secret), c.used_by.is_(None))
-        with self._store.writing() as connection:
-            if connection.execute(use.values(used_by=values["name"])).rowcount != 1:
-                raise InputError("this invitation was used already; ask for a new one.")
-            return self._insert(connection, values)
+        if connection.execute(use.values(used_by=name)).rowcount != 1:
+            raise InputError("this link was used already; ask for a new one.")
 
     def invitations(self) -> list[dict[str, Any]]:
         """The last invitations, newest first, without their secrets."""

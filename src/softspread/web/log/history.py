@@ -1,10 +1,12 @@
 """The log in memory: one array per column, in the order of ids.
 
 log rows (names)  ->  rows of items, columns of classes, numbers of annotators  ->  VoteTable, counts, reports
+
+The log keeps names as they were cast. A class that was renamed or merged since answers to its old names too.
 """
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,8 @@ import pandas as pd
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread.votes.standing import KEEP
 from softspread.votes.table import VoteTable
-from softspread.web.log.entry import IMPORTED, SKIP, UNDO, VOTE, Entry
+from softspread.web.log.entry import COUNTED, DECIDED, IMPORTED, UNDO, VOTE, Entry
+from softspread.web.log.suggestions import read
 
 FIRST_ROOM = 1024  # entries; doubled whenever it is full
 _COLUMNS = (
@@ -26,17 +29,30 @@ _COLUMNS = (
     "undoes",
     "created_at",
     "probability",
+    "suggested",  # column of the class that a suggestion named; -1: none is known
+    "share",  # of that class in the suggestion
+    "seen",  # whether the suggestion was shown
 )
-_FIELDS = np.dtype(
-    {"names": _COLUMNS, "formats": ["i8", "i1", "i4", "i8", "i8", "f8", "i8", "f8", "f8"]}, align=True
-)
+_FORMATS = ("i8", "i1", "i4", "i8", "i8", "f8", "i8", "f8", "f8", "i4", "f8", "?")
+_FIELDS = np.dtype({"names": _COLUMNS, "formats": _FORMATS}, align=True)
 
 
 class History:
     """All entries of the log whose item and class are known; grows in place. One writer, any readers."""
 
-    def __init__(self, item_ids: "pd.Index[Any]", classes: Sequence[str]) -> None:
-        self._item_ids, self._classes = item_ids, pd.Index(classes)
+    def __init__(
+        self,
+        item_ids: "pd.Index[Any]",
+        classes: Sequence[str],
+        merged: Mapping[str, str] | None = None,
+        left_out: Collection[str] = (),
+    ) -> None:
+        """``merged``: classes by the names that they had before; ``left_out``: whose votes do not count."""
+        self._item_ids, self._left_out = item_ids, frozenset(left_out)
+        place = {name: column for column, name in enumerate(classes)}
+        place |= {old: place[name] for old, name in (merged or {}).items()}
+        self._names = pd.Index(list(place))
+        self._columns = np.array([*place.values(), -1])  # the last one: for names that nobody knows
         self._entries = np.empty(FIRST_ROOM, dtype=_FIELDS)
         self._size = 0
         self._lock = threading.Lock()
@@ -52,18 +68,18 @@ class History:
     def take_blocks(self, blocks: Iterable[list[Any]]) -> None:
         """Read rows as `Store.read_log` gives them."""
         for block in blocks:
-            ids, kinds, annotators, items, labels, weights, undoes, created, chosen, probabilities = zip(
-                *block, strict=True
-            )
+            ids, kinds, annotators, items, labels, weights, undoes, created, *rest = zip(*block, strict=True)
+            chosen, probabilities, shown, _ = rest
             new = np.empty(len(ids), dtype=_FIELDS)
             codes, names = pd.factorize(np.array(annotators, dtype=object))
             new["id"], new["kind"], new["weight"], new["created_at"] = ids, kinds, weights, created
             new["annotator"] = np.array([self.number_of(name) for name in names], dtype=np.int32)[codes]
             new["row"] = self._item_ids.get_indexer(pd.Index(items, dtype=object))
-            new["column"] = self._classes.get_indexer(pd.Index(labels, dtype=object))
+            new["column"] = self._columns[self._names.get_indexer(pd.Index(labels, dtype=object))]
             new["undoes"] = [-1 if value is None else value for value in undoes]
             new["probability"] = list(map(_probability, chosen, probabilities))
-            known = (new["row"] >= 0) & ((new["column"] >= 0) | (new["kind"] == SKIP))
+            new["suggested"], new["share"], new["seen"] = self._suggestions(shown)
+            known = (new["row"] >= 0) & ((new["column"] >= 0) | ~np.isin(new["kind"], COUNTED))
             self.unknown += int((~known).sum())
             self._extend(new[known])
             self.last_id, self.last_time = int(ids[-1]), max(self.last_time, float(max(created)))
@@ -81,11 +97,26 @@ class History:
                 -1 if entry.undoes is None else entry.undoes,
                 entry.created_at,
                 _probability(entry.chosen, entry.probability),
+                *self._suggestion(entry.shown),
             )
             for entry, row, column in zip(entries, rows, columns, strict=True)
         ]
         self._extend(np.array(values, dtype=_FIELDS))
         self.last_id, self.last_time = entries[-1].id, max(self.last_time, entries[-1].created_at)
+
+    def _suggestion(self, shown: str | None) -> tuple[int, float, bool]:
+        """Column, share and whether it was seen."""
+        found = read(shown)
+        if found is None:
+            return -1, np.nan, False
+        column = int(self._columns[self._names.get_indexer(pd.Index([found.label]))[0]])
+        return column, found.share, found.seen
+
+    def _suggestions(self, shown: Sequence[str | None]) -> AnyArray:
+        """The same for many: three rows."""
+        if not any(shown):
+            return np.array([[-1], [np.nan], [False]])
+        return np.array([self._suggestion(text) for text in shown]).T
 
     def number_of(self, annotator: str) -> int:
         """A small number for a name, the same one each time."""
@@ -121,14 +152,26 @@ class History:
         kind, rows, columns, weights, annotator = (
             part[start:stop] for part in self.columns("kind", "row", "column", "weight", "annotator")
         )
-        counted = kind != SKIP
+        counted = np.isin(kind, COUNTED) & self._is_in(annotator)
         names = self._names_of(annotator[counted])
         return VoteTable(rows[counted], columns[counted], weights[counted], names)
 
     def standing(self, stop: int | None = None) -> BoolArray:
-        """(entries,) which ones are votes that nobody took back, or had not at entry ``stop``."""
-        ids, kind, undoes = (part[:stop] for part in self.columns("id", "kind", "undoes"))
-        return np.asarray((kind == VOTE) & ~np.isin(ids, undoes[kind == UNDO]))
+        """(entries,) which ones are votes that count and that nobody took back, or had at entry ``stop``."""
+        ids, kind, undoes, annotator = (
+            part[:stop] for part in self.columns("id", "kind", "undoes", "annotator")
+        )
+        return np.asarray((kind == VOTE) & ~np.isin(ids, undoes[kind == UNDO]) & self._is_in(annotator))
+
+    def counts_votes_of(self, annotator: str) -> bool:
+        """Whether this person's votes enter the soft labels."""
+        return annotator not in self._left_out
+
+    def _is_in(self, numbers: AnyArray) -> BoolArray:
+        """Which of these people's votes count."""
+        if not self._left_out:
+            return np.ones(len(numbers), dtype=bool)
+        return np.array([name not in self._left_out for name in self.annotators], dtype=bool)[numbers]
 
     def standing_votes(self, stop: int | None = None) -> tuple[VoteTable, IntArray]:
         """The votes that stand, or stood at entry ``stop``, with names, and their numbers in the log."""
@@ -149,8 +192,8 @@ class History:
         return np.asarray(self.column("probability")[: len(stands)][stands])
 
     def _names_of(self, numbers: AnyArray) -> AnyArray | None:
-        """Who cast the votes; nobody cast those of a file without names, and several of them count each."""
-        people = [None if name == IMPORTED else name for name in self.annotators]
+        """Who cast the votes; nobody cast those of a file without names and decisions: each counts."""
+        people = [None if name in (IMPORTED, DECIDED) else name for name in self.annotators]
         names = np.array([*people, None], dtype=object)[numbers]
         return None if all(name is None for name in names) else names
 

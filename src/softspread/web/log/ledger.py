@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from softspread.web.log.entry import IMPORTED, SKIP, UNDO, VOTE, Entry, Outcome
+from softspread.web.log.entry import COUNTED, IMPORTED, SKIP, UNDO, VOTE, Entry, Outcome
 from softspread.web.log.history import History
 
 Key = tuple[str, str]  # annotator, key
@@ -98,7 +98,7 @@ class Ledger:
 
     def _add(self, draft: Draft, entry: Entry) -> None:
         row, column = self._place_of(entry)
-        if entry.kind != SKIP:
+        if entry.kind in COUNTED:
             draft.standing[entry.annotator, row] = entry.id if entry.kind == VOTE else None
         draft.entries.append(entry)
         draft.rows.append(row)

@@ -13,7 +13,14 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from softspread.web.log.entry import LONGEST_CHOSEN, LONGEST_ITEM, LONGEST_KEY, LONGEST_LABEL, LONGEST_NAME
+from softspread.web.log.entry import (
+    LONGEST_CHOSEN,
+    LONGEST_ITEM,
+    LONGEST_KEY,
+    LONGEST_LABEL,
+    LONGEST_NAME,
+    LONGEST_NOTE,
+)
 
 metadata = MetaData()
 BigId = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows only in a column called INTEGER
@@ -33,6 +40,8 @@ log = Table(
     Column("origin", String(20), nullable=False),
     Column("chosen", String(LONGEST_CHOSEN)),
     Column("probability", Float),
+    Column("shown", Text),
+    Column("note", String(LONGEST_NOTE)),
     UniqueConstraint("annotator", "key", name="log_once"),
     UniqueConstraint("undoes", name="log_undone_once"),
 )

@@ -26,7 +26,7 @@ LOG_BLOCK = 50_000  # rows of the log read at once: about 10 MB
 # What `History` reads of the log
 LOG_COLUMNS = (
     *("id", "kind", "annotator", "item", "label", "weight", "undoes", "created_at"),
-    *("chosen", "probability"),
+    *("chosen", "probability", "shown", "note"),
 )
 SERVER_LOCK = 7_302_517_164_411_990_017  # any fixed number: PostgreSQL's advisory lock of the one server
 
@@ -100,13 +100,39 @@ class Store:
             if not held:
                 raise StoreError(taken)
 
+    @property
+    def newest_revision(self) -> str:
+        """Of the tables, as this version writes them."""
+        return _migrations().get_current_head() or ""
+
+    def revision(self, connection: sa.Connection) -> str:
+        """Of the tables as they are; an error where there are none."""
+        from alembic.runtime.migration import MigrationContext
+
+        found = MigrationContext.configure(connection).get_current_revision()
+        if found is None:
+            raise StoreError(f"{self.shown_url} holds no project; check --data-dir or --database-url.")
+        return found
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sa.Connection]:
+        """A connection that sees the database as it was at one moment; a server may write meanwhile."""
+        database = self.engine.url.database
+        if self.is_sqlite and not Path(str(database)).exists():
+            raise StoreError(f"there is no database {database}; check --data-dir.")
+        with self.reading() as connection:
+            if self.is_sqlite:
+                connection.exec_driver_sql("begin")  # the driver begins only when something is written
+            else:
+                connection.execution_options(isolation_level="REPEATABLE READ")  # sets it on the connection
+            yield connection
+            connection.rollback()
+
     def _migrate(self) -> None:
         from alembic.operations import Operations
         from alembic.runtime.migration import MigrationContext
-        from alembic.script import ScriptDirectory
 
-        script = ScriptDirectory(str(Path(__file__).parent / "migrations"))
-        newest = script.get_current_head() or ""
+        script, newest = _migrations(), self.newest_revision
         with self.engine.begin() as connection:
             steps: dict[str, Any] = {"fn": lambda present, _: script._upgrade_revs("head", present)}
             context = MigrationContext.configure(connection, opts=steps)
@@ -227,6 +253,12 @@ class Store:
             sa.delete(models.facts).where(models.facts.c.name == name),
             sa.insert(models.facts).values(name=name, value=json.dumps(value)),
         )
+
+
+def _migrations() -> Any:
+    from alembic.script import ScriptDirectory
+
+    return ScriptDirectory(str(Path(__file__).parent / "migrations"))
 
 
 def _open_engine(url: str) -> sa.Engine:

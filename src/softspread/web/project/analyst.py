@@ -27,7 +27,7 @@ from softspread.intervals.uncertainty import AMBIGUOUS, CLEAR, TOO_FEW, chances,
 from softspread.quality.result import Estimate
 from softspread.votes.repeats import REPEATS
 from softspread.votes.table import VoteTable
-from softspread.web.log.entry import SKIP, VOTE
+from softspread.web.log.entry import COUNTED, VOTE
 from softspread.web.log.history import History
 from softspread.web.project.in_words import news_of
 from softspread.web.project.learner import CONFIDENCE_LEVEL, Learned
@@ -275,7 +275,7 @@ def verdict(quality: dict[str, Any] | None, gain: dict[str, Any] | None) -> str:
 def timeline(history: History, most_points: int = RULE.timeline_points) -> dict[str, Any]:
     """Standing votes over time and by user."""
     kind, created, annotator = history.columns("kind", "created_at", "annotator")
-    counted = kind != SKIP
+    counted = np.isin(kind, COUNTED)
     change = np.where(kind[counted] == VOTE, 1, -1)
     total, times = np.cumsum(change), created[counted]
     shown = np.unique(np.linspace(0, len(times) - 1, min(most_points, len(times))).astype(np.int64))

@@ -23,7 +23,20 @@ from softspread.estimators.labeler import REFIT, RefitRule
 from softspread.graph.graph import Graph
 from softspread.votes.reading import Names
 from softspread.web.log.clock import SteadyClock
-from softspread.web.log.entry import IMPORTED, LONGEST_KEY, SKIP, UNDO, VOTE, VOTES_ADDED, Entry, Outcome
+from softspread.web.log.entry import (
+    BROKEN,
+    FLAG,
+    IMPORTED,
+    LONGEST_KEY,
+    LONGEST_NOTE,
+    SKIP,
+    SPOKEN,
+    UNDO,
+    VOTE,
+    VOTES_ADDED,
+    Entry,
+    Outcome,
+)
 from softspread.web.log.history import History
 from softspread.web.log.ledger import Ledger
 from softspread.web.log.store import Store
@@ -223,9 +236,8 @@ class Service:
             part[start:].tolist() for part in self.history.columns("kind", "row", "annotator")
         )
         names = self.history.annotators
-        self.queue.voted(
-            [(names[a], r, VOTES_ADDED[k]) for k, r, a in zip(kind, rows, annotator, strict=True)]
-        )
+        done = zip(kind, rows, annotator, strict=True)
+        self.queue.voted([(names[a], r, VOTES_ADDED[k]) for k, r, a in done if k not in SPOKEN])
         self.state.notify()
         self._changed()
 
@@ -273,6 +285,20 @@ class Service:
         """A skip, ready to be submitted."""
         self._check_open()
         return self._with_choice(Entry(SKIP, _checked_key(key), annotator, item, origin=origin))
+
+    def flag(self, annotator: str, item: str, note: str, key: str, *, origin: str = "api") -> Entry:
+        """A word to the lead about an item, ready to be submitted; it stays open to votes."""
+        self._check_open()
+        note = note.strip()
+        if not 1 <= len(note) <= LONGEST_NOTE or "\0" in note:
+            raise InputError(f"a note must have 1 to {LONGEST_NOTE:,} characters, got {len(note):,}.")
+        self.row_of(item)
+        return Entry(FLAG, _checked_key(key), annotator, item, origin=origin, note=note)
+
+    def broken(self, annotator: str, item: str, key: str, *, origin: str = "api") -> Entry:
+        """A report that an item cannot be shown, ready to be submitted."""
+        self.row_of(item)
+        return Entry(BROKEN, _checked_key(key), annotator, item, origin=origin)
 
     def _with_choice(self, entry: Entry) -> Entry:
         """With how its item was chosen, where the page handed it out."""

@@ -80,7 +80,12 @@ class Settings:
     @property
     def url(self) -> str:
         """SQLAlchemy's address of the database."""
-        return self.database_url or f"sqlite:///{(self.data_dir / DATABASE_FILE).resolve()}"
+        return database_address(self.database_url, self.data_dir)
+
+
+def database_address(url: str | None, data_dir: Path) -> str:
+    """SQLAlchemy's address: as given, or SQLite in the data folder."""
+    return url or f"sqlite:///{(data_dir / DATABASE_FILE).resolve()}"
 
 
 def _check_text(name: str, text: str, longest: int) -> None:

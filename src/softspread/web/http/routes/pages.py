@@ -16,7 +16,14 @@ from softspread.web.http.access import SESSION_COOKIE, AppContext, Context, addr
 from softspread.web.http.markdown import render
 from softspread.web.http.problems import PageProblem, Redirect
 from softspread.web.http.rendering import page
-from softspread.web.log.accounts import LONGEST_PASSWORD, SHORTEST_PASSWORD, Accounts, User, secrets_equal
+from softspread.web.log.accounts import (
+    LONGEST_PASSWORD,
+    RESET,
+    SHORTEST_PASSWORD,
+    Accounts,
+    User,
+    secrets_equal,
+)
 from softspread.web.log.entry import LONGEST_NAME
 from softspread.web.project.settings import LONGEST_GUIDELINES, LONGEST_QUESTION, class_keys
 
@@ -110,6 +117,12 @@ async def people(request: Request, user: PageAdmin, context: Context) -> Respons
     return page(request, "people.html", user=user, config={"csrf": user.csrf, "me": user.id})
 
 
+@router.get("/account")
+async def account(request: Request, user: PageUser, accounts: PageAccounts) -> Response:
+    """Who one is, another password, sign out."""
+    return page(request, "account.html", user=user, config={"csrf": user.csrf}, shortest=SHORTEST_PASSWORD)
+
+
 @router.get("/project")
 async def project(request: Request, user: PageAdmin, context: Context) -> Response:
     """The settings."""
@@ -180,7 +193,7 @@ async def logout(request: Request, context: Context, csrf: Text) -> Response:
 @router.get("/invite/{secret}")
 async def invitation_form(request: Request, invitation: Invitation) -> Response:
     """Choose a name and a password."""
-    return _form(request, "invite.html", role=invitation["role"], shortest=SHORTEST_PASSWORD)
+    return _form(request, "invite.html", **_invited(invitation))
 
 
 @router.post("/invite/{secret}")
@@ -190,15 +203,15 @@ async def accept(
     accounts: PageAccounts,
     invitation: Invitation,
     secret: str,
-    name: Text,
     password: Text,
     again: Text,
     csrf: Text,
+    name: Text = "",
 ) -> Response:
-    """Make the account and sign in."""
+    """Make the account, or change its password, and sign in."""
 
     def refused(status: int, problem: str) -> Response:
-        shown = {"role": invitation["role"], "name": name, "shortest": SHORTEST_PASSWORD}
+        shown = {"name": name, **_invited(invitation)}
         return _form(request, "invite.html", status, problem=problem, **shown)
 
     if not _form_is_ours(request, csrf):
@@ -211,8 +224,15 @@ async def accept(
         user = await run_in_threadpool(accounts.accept, secret, name, password)
     except InputError as error:
         return refused(422, str(error))
-    await run_in_threadpool(context.note, request, user.name, "accept invitation", user.role)
+    done = "choose password" if invitation["role"] == RESET else "accept invitation"
+    await run_in_threadpool(context.note, request, user.name, done, user.role)
     return await _signed_in(request, accounts, user, "/")
+
+
+def _invited(invitation: dict[str, Any]) -> dict[str, Any]:
+    """What the form says: for a new account, or for whose password."""
+    found = {"role": invitation["role"], "shortest": SHORTEST_PASSWORD}
+    return {**found, "name": invitation["note"]} if invitation["role"] == RESET else found
 
 
 def _form(request: Request, template: str, status: int = 200, /, **values: Any) -> HTMLResponse:

@@ -11,6 +11,7 @@ from softspread.web.log.accounts import ADDRESS_MARK, TOKEN_MARK, Accounts
 
 router = APIRouter(prefix="/api/v1", tags=["people"], responses={**USUAL, **documented(404)})
 MARKS = {"programs": TOKEN_MARK, "label-studio": ADDRESS_MARK}
+AccountId = Annotated[int, Path(ge=1, le=2**31 - 1)]
 SecretId = Annotated[str, Path(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -47,8 +48,12 @@ def invite(
     """A link that opens one account, once."""
     secret = accounts.invite(body.role, user.name, body.note, body.hours * 3600)
     context.note(request, user.name, "invite", f"{body.role} {body.note}".strip())
+    return _link(request, context, secret, body.hours * 3600)
+
+
+def _link(request: Request, context: Context, secret: str, seconds: float) -> schemas.InviteOut:
     link = f"{base_of(request)}/invite/{secret}"
-    return schemas.InviteOut(link=link, expires_at=context.service.clock() + body.hours * 3600)
+    return schemas.InviteOut(link=link, expires_at=context.service.clock() + seconds)
 
 
 @router.delete("/invitations/{invitation}", status_code=204, response_class=Response)
@@ -62,20 +67,55 @@ def withdraw(
 
 
 @router.patch("/accounts/{account}", status_code=204, response_class=Response, responses=documented(409))
-def set_active(
-    account: Annotated[int, Path(ge=1, le=2**31 - 1)],
-    body: schemas.ActiveIn,
+def change_account(
+    account: AccountId,
+    body: schemas.AccountChange,
     request: Request,
     user: AdminUser,
     context: Context,
     accounts: TheAccounts,
 ) -> None:
-    """Close an account or open it again; its votes stay."""
-    if account == user.id and not body.active:
-        raise HTTPException(409, "you cannot close your own account")
-    if not accounts.set_active(account, body.active):
+    """Close an account or open it again, or change its role; its votes stay."""
+    if account == user.id:
+        raise HTTPException(409, "you cannot close your own account or change its role; ask another admin")
+    name = _name_or_404(accounts, account)
+    if body.role is not None:
+        accounts.set_role(account, body.role)
+        context.note(request, user.name, "change role", f"{name}: {body.role}")
+    if body.active is not None:
+        accounts.set_active(account, body.active)
+        context.note(request, user.name, "open account" if body.active else "close account", name)
+
+
+@router.post("/accounts/{account}/reset", status_code=201)
+def reset_password(
+    account: AccountId, request: Request, user: AdminUser, context: Context, accounts: TheAccounts
+) -> schemas.InviteOut:
+    """A link by which someone who forgot their password chooses another, once."""
+    name = _name_or_404(accounts, account)
+    secret = accounts.invite_to_reset(name, user.name)
+    context.note(request, user.name, "reset password", name)
+    return _link(request, context, secret, accounts.rules.reset_seconds)
+
+
+@router.put("/me/password", status_code=204, response_class=Response)
+def change_password(
+    body: schemas.PasswordIn, request: Request, user: CurrentUser, context: Context, accounts: TheAccounts
+) -> None:
+    """Change your own password. Your other sessions end; tokens stay."""
+    if user.via != "session":
+        raise HTTPException(403, "a token cannot change a password; sign in")
+    if not context.logins.allows(f"name {user.name.lower()}"):
+        raise HTTPException(429, "too many attempts; wait a few minutes", headers={"Retry-After": "60"})
+    accounts.change_password(user, body.present, body.new)
+    context.note(request, user.name, "change password")
+
+
+def _name_or_404(accounts: Accounts, account: int) -> str:
+    name = accounts.name_of(account)
+    if name is None:
         raise HTTPException(404, "there is no such account")
-    context.note(request, user.name, "open account" if body.active else "close account", str(account))
+    return name
 
 
 @router.post("/tokens", status_code=201)

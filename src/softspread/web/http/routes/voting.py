@@ -132,7 +132,7 @@ def _picture(found: tuple[bytes, str] | None) -> Response:
 async def perform(
     context: AppContext,
     user: User,
-    wanted: Sequence[schemas.VoteIn | schemas.UndoIn | schemas.SkipIn],
+    wanted: Sequence[schemas.AnyOperation],
     origin: str,
 ) -> list[Outcome]:
     """Write operations in their order; one that names an unknown item or class does not stop the others."""
@@ -147,14 +147,16 @@ async def perform(
     return [next(written) if isinstance(one, Entry) else one for one in made]
 
 
-def _entry(
-    service: Service, name: str, one: schemas.VoteIn | schemas.UndoIn | schemas.SkipIn, origin: str
-) -> Entry | Outcome:
+def _entry(service: Service, name: str, one: schemas.AnyOperation, origin: str) -> Entry | Outcome:
     try:
         if isinstance(one, schemas.VoteIn):
             return service.vote(name, one.item, one.label, one.key, unsure=one.unsure, origin=origin)
         if isinstance(one, schemas.SkipIn):
             return service.skip(name, one.item, one.key, origin=origin)
+        if isinstance(one, schemas.FlagIn):
+            return service.flag(name, one.item, one.note, one.key, origin=origin)
+        if isinstance(one, schemas.BrokenIn):
+            return service.broken(name, one.item, one.key, origin=origin)
         return service.undo(name, one.vote, one.key, origin=origin)
     except InputError as error:
         return Outcome("refused", None, getattr(one, "item", ""), str(error))

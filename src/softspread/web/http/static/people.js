@@ -15,10 +15,25 @@ function row(...cells) {
   return make("tr", {}, ...cells.map((cell) => make("td", {}, cell ?? "")));
 }
 
+function accountButtons(account) {
+  const change = (body) => doing(() => ask("PATCH", `/api/v1/accounts/${account.id}`, body));
+  const other = account.role === "admin" ? "annotator" : "admin";
+  const button = (text, onclick) => make("button", { type: "button", onclick, "aria-label": `${text}: ${account.name}` }, text);
+  return make("span", { class: "buttons" },
+    button(account.active ? "Close" : "Open again", () => change({ active: !account.active })),
+    button(`Make ${other}`, () => change({ role: other })),
+    button("Reset password", () => doing(async () => showLink(await ask("POST", `/api/v1/accounts/${account.id}/reset`)))));
+}
+
+function showLink(made) {
+  $("link").textContent = made.link;
+  $("link-line").hidden = false;
+  $("link-line").scrollIntoView({ block: "nearest" });
+}
+
 async function load() {
   const data = await ask("GET", "/api/v1/people");
-  $("accounts").replaceChildren(...data.accounts.map((account) => row(account.name + (account.active ? "" : " (closed)"), account.role, when(account.created_at),
-    account.id === config.me ? "you" : make("button", { type: "button", onclick: () => doing(() => ask("PATCH", `/api/v1/accounts/${account.id}`, { active: !account.active })) }, account.active ? "Close" : "Open again"))));
+  $("accounts").replaceChildren(...data.accounts.map((account) => row(account.name + (account.active ? "" : " (closed)"), account.role, when(account.created_at), account.id === config.me ? "you" : accountButtons(account))));
   const now = Date.now() / 1000;
   $("invitations").replaceChildren(...data.invitations.map((one) => row(one.note || "–", one.role, one.created_by,
     one.used_by ? `used by ${one.used_by}` : one.expires_at < now ? "expired" : `open until ${when(one.expires_at)}`,
@@ -32,9 +47,7 @@ $("invite").addEventListener("submit", (event) => {
   event.preventDefault();
   const form = new FormData(event.target);
   doing(async () => {
-    const made = await ask("POST", "/api/v1/invitations", { role: form.get("role"), note: form.get("note") });
-    $("link").textContent = made.link;
-    $("link-line").hidden = false;
+    showLink(await ask("POST", "/api/v1/invitations", { role: form.get("role"), note: form.get("note") }));
     event.target.reset();
   });
 });

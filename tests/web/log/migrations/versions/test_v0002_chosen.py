@@ -8,7 +8,7 @@ def test_a_log_of_the_first_form_is_read_and_goes_on(database):
     store = Store(database)
     store.start()
     with store.writing() as connection:
-        for name in ("chosen", "probability"):
+        for name in ("chosen", "probability", "shown", "note"):
             connection.exec_driver_sql(f"alter table log drop column {name}")
         connection.exec_driver_sql("update alembic_version set version_num = '0001'")
         connection.exec_driver_sql(
