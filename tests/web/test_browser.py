@@ -70,7 +70,7 @@ class Visitor:
     def ready(self):
         """Wait for an item; its name."""
         self.page.wait_for_selector("#figure:not([hidden])")
-        return self.page.inner_text("#caption")
+        return f"item-{int(self.page.get_attribute('#figure', 'data-row')):03d}"
 
     def saved(self):
         self.page.wait_for_selector("#line[data-state=on]")

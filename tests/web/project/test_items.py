@@ -109,3 +109,18 @@ def test_ids_must_differ(tmp_path):
     table.write_text("item,text\na,x\na,y\n")
     with pytest.raises(InputError, match="'a' appears more than once"):
         read_items(table, None, 2)
+
+
+def test_sounds_and_films_are_played_and_stay_in_their_folder(tmp_path):
+    """By their ending; a link that leads elsewhere is not followed."""
+    folder = tmp_path / "items"
+    folder.mkdir()
+    (folder / "a.wav").write_bytes(b"RIFF")
+    (folder / "b.mp4").write_bytes(b"film")
+    (tmp_path / "secret.mp3").write_bytes(b"secret")
+    (folder / "c.mp3").symlink_to(tmp_path / "secret.mp3")
+    items = read_items(folder, None, 3)
+    assert [items.media_kind(row) for row in range(3)] == ["audio", "video", "audio"]
+    assert not any(items.has_picture(row) for row in range(3))
+    assert items.media(0) == (folder / "a.wav", "audio/wav")
+    assert items.media(2) is None

@@ -16,7 +16,7 @@ EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 SECURITY_HEADERS = {
     "content-security-policy": (
         f"default-src 'none'; script-src 'self'; style-src 'self' {EMPTY_STYLE}; img-src 'self' data: blob:; "
-        "connect-src 'self'; font-src 'self'; form-action 'self'; frame-ancestors 'none'; "
+        "connect-src 'self'; media-src 'self'; font-src 'self'; form-action 'self'; frame-ancestors 'none'; "
         "base-uri 'none'; object-src 'none'"
     ),
     "x-content-type-options": "nosniff",

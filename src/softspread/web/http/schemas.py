@@ -13,12 +13,13 @@ from softspread.web.log.entry import (
     Outcome,
 )
 from softspread.web.project.service import MOST_AHEAD, Card, Progress
-from softspread.web.project.settings import LONGEST_GUIDELINES, LONGEST_QUESTION
+from softspread.web.project.settings import LONGEST_GUIDELINES, LONGEST_QUESTION, MOST_CLASSES
 
 MOST_OPERATIONS = 100  # in one request
 MOST_ROWS = 1_000  # items in one answer
 MOST_OVERLAP = 1_000  # people per item
 
+Share = Annotated[float, Field(ge=0, le=1)]
 Key = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_KEY, pattern=r"^[\x21-\x7e]+$")]
 ItemId = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ITEM)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_LABEL)]
@@ -55,13 +56,17 @@ def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
 
 # --------------------------------------------------------------------------------------------------- requests
 class VoteIn(Strict):
-    """One vote. The key is yours: send the same vote twice with the same key and it counts once."""
+    """One vote. The key is yours: send the same vote twice with the same key and it counts once.
+
+    ``shown``: the suggestion that stood beside the item, shares by class.
+    """
 
     kind: Literal["vote"] = "vote"
     key: Key
     item: ItemId
     label: Label
     unsure: bool = False
+    shown: Annotated[dict[Label, Share], Field(max_length=MOST_CLASSES)] | None = None
 
 
 class UndoIn(Strict):

@@ -27,6 +27,12 @@ from softspread.io.tables import Table, is_missing, read_table
 from softspread.web.log.entry import LONGEST_ITEM
 
 TEXT_ENDINGS = (".txt", ".md")
+MEDIA_TYPES = {  # what browsers play, as far as their makers' codecs go
+    **{".mp3": "audio/mpeg", ".wav": "audio/wav", ".ogg": "audio/ogg", ".oga": "audio/ogg"},
+    **{".flac": "audio/flac", ".m4a": "audio/mp4", ".opus": "audio/ogg"},
+    **{".mp4": "video/mp4", ".webm": "video/webm", ".ogv": "video/ogg", ".mov": "video/quicktime"},
+}
+SHOWN_ENDINGS = (*IMAGE_ENDINGS, *TEXT_ENDINGS, *MEDIA_TYPES)
 THUMBNAIL = 96  # pixels of the longer side
 KEPT_ROWS = 10_000  # a page names the items it holds with every vote
 KEPT_THUMBNAILS = 5_000  # about 15 MB
@@ -71,6 +77,14 @@ class ItemSource:
 
     def text(self, row: int) -> str | None:
         """Something to read, or None."""
+        return None
+
+    def media(self, row: int) -> tuple[Path, str] | None:
+        """A file with sound or a film, and its media type; None where there is none."""
+        return None
+
+    def media_kind(self, row: int) -> str | None:
+        """Whether a row is "audio" or "video", as far as its name says; None for neither."""
         return None
 
     def picture(self, row: int) -> tuple[bytes, str] | None:
@@ -134,13 +148,22 @@ class FileItems(ItemSource):
 
     def has_picture(self, row: int) -> bool:
         path = self._paths[row]
-        return path is not None and Path(path).suffix.lower() not in TEXT_ENDINGS
+        return path is not None and _ending(path) not in (*TEXT_ENDINGS, *MEDIA_TYPES)
+
+    def media_kind(self, row: int) -> str | None:
+        kind = MEDIA_TYPES.get(_ending(self._paths[row]))
+        return None if kind is None else kind.partition("/")[0]
+
+    def media(self, row: int) -> tuple[Path, str] | None:
+        path = self._paths[row]
+        kind, found = MEDIA_TYPES.get(_ending(path)), None if path is None else self._inside(path)
+        return None if kind is None or found is None else (found, kind)
 
     def text(self, row: int) -> str | None:
         if self._texts is not None and self._texts[row] is not None:
             return str(self._texts[row])[:LONGEST_TEXT]
         path = self._paths[row]
-        if path is not None and Path(path).suffix.lower() in TEXT_ENDINGS:
+        if path is not None and _ending(path) in TEXT_ENDINGS:
             content = self._read(path)
             return None if content is None else content.decode("utf-8", "replace")[:LONGEST_TEXT]
         return None
@@ -152,23 +175,30 @@ class FileItems(ItemSource):
         content = self._read(path)
         if content is None:
             return None
-        kind = BROWSER_TYPES.get(Path(path).suffix.lower())
+        kind = BROWSER_TYPES.get(_ending(path))
         if kind is not None:
             return content, kind
         converted = to_png(content)
         return None if converted is None else (converted, "image/png")
 
     def _read(self, path: str) -> bytes | None:
-        """A file below the folder; a link that leads elsewhere, a missing or a huge file is None."""
-        target = Path(os.path.realpath(self._folder / path))
-        if not target.is_relative_to(self._folder):
-            return None
+        """The content of a file below the folder; a missing or a huge one is None."""
+        target = self._inside(path)
         try:
-            if not target.is_file() or target.stat().st_size > LARGEST_PICTURE:
+            if target is None or target.stat().st_size > LARGEST_PICTURE:
                 return None
             return target.read_bytes()
         except OSError:
             return None
+
+    def _inside(self, path: str) -> Path | None:
+        """A file below the folder; None where there is none, or a link leads elsewhere."""
+        target = Path(os.path.realpath(self._folder / path))
+        return target if target.is_relative_to(self._folder) and target.is_file() else None
+
+
+def _ending(path: str | None) -> str:
+    return "" if path is None else Path(path).suffix.lower()
 
 
 def to_png(content: bytes, longest_side: int | None = None) -> bytes | None:
@@ -211,11 +241,9 @@ def read_items(source: str | Path | None, wanted: AnyArray | None, n_items: int)
 
 
 def _from_folder(folder: Path, wanted: AnyArray | None, n_items: int) -> ItemSource:
-    files = list_files(folder, (*IMAGE_ENDINGS, *TEXT_ENDINGS))
+    files = list_files(folder, SHOWN_ENDINGS)
     if not files:
-        raise InputError(
-            f"{folder} holds no pictures and no texts ({', '.join((*IMAGE_ENDINGS, *TEXT_ENDINGS))})."
-        )
+        raise InputError(f"{folder} holds no pictures, texts, sounds or films ({', '.join(SHOWN_ENDINGS)}).")
     rows = _rows(folder, objects(files), wanted, n_items)
     paths = [files[row] for row in rows]
     return FileItems(paths, folder, paths)

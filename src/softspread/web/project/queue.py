@@ -203,6 +203,12 @@ class Queue:
         return [picks[place] for place in order.tolist()]
 
     @property
+    def done(self) -> float:
+        """Share of the wanted votes that are cast: so many people on each item as the rule says."""
+        wanted = self._rule.overlap
+        return float(np.minimum(self.counts, wanted).mean()) / wanted
+
+    @property
     def n_leased(self) -> int:
         """Items that someone holds."""
         with self._lock:

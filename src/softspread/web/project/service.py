@@ -7,7 +7,7 @@ log -> history, ledger -> live state -> queue, analyst
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
@@ -40,6 +40,7 @@ from softspread.web.log.entry import (
 from softspread.web.log.history import History
 from softspread.web.log.ledger import Ledger
 from softspread.web.log.store import Store
+from softspread.web.log.suggestions import written
 from softspread.web.log.writer import Writer
 from softspread.web.project.analyst import Analyst, latency, records, timeline
 from softspread.web.project.changes import Changes, ConflictError, read_changes, write_changes
@@ -69,6 +70,7 @@ class Card:
     text: str | None
     picture: bool
     hint: list[float] | None = None  # soft label, only in assisted mode
+    media: str | None = None  # "audio" or "video"
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class Progress:
 
     voted: int
     skipped: int
+    share: float = 0.0  # of the votes that the project wants, by everybody
 
 
 class Service:
@@ -264,11 +267,20 @@ class Service:
         return row
 
     def vote(
-        self, annotator: str, item: str, label: str, key: str, *, unsure: bool = False, origin: str = "api"
+        self,
+        annotator: str,
+        item: str,
+        label: str,
+        key: str,
+        *,
+        unsure: bool = False,
+        origin: str = "api",
+        shown: Mapping[str, float] | None = None,
     ) -> Entry:
-        """A vote, ready to be submitted."""
+        """A vote, ready to be submitted; ``shown`` is the suggestion that stood beside the item."""
         self._check_open()
-        return self._with_choice(self._vote(annotator, item, label, key, unsure, origin))
+        made = self._with_choice(self._vote(annotator, item, label, key, unsure, origin))
+        return made if shown is None else replace(made, shown=written(shown, seen=True))
 
     def _check_open(self) -> None:
         if self.settings.status == FINISHED:
@@ -332,14 +344,16 @@ class Service:
         shown = [None] * len(rows) if labels is None else labels.p.tolist()
         items = self.items
         return [
-            Card(row, str(items.ids[row]), items.text(row), items.has_picture(row), hint)
+            Card(
+                row, str(items.ids[row]), items.text(row), items.has_picture(row), hint, items.media_kind(row)
+            )
             for row, hint in zip(rows, shown, strict=True)
         ]
 
     def progress(self, annotator: str) -> Progress:
         """How much a user has done."""
         voted, skipped = self.ledger.seen_by(annotator)
-        return Progress(len(voted), len(skipped))
+        return Progress(len(voted), len(skipped), self.queue.done)
 
     # ------------------------------------------------------------------------------------------------ answers
     def soft_labels(self, rows: Sequence[int], level: float = CONFIDENCE_LEVEL) -> list[dict[str, Any]]:

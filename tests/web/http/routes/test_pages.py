@@ -98,3 +98,10 @@ def test_signing_out_needs_the_word_and_ends_the_session(world):
     again = world.browser()
     again.cookies.set("softspread_session", cookie)
     assert again.get("/api/v1/project").status_code == 401
+
+
+def test_a_blind_page_does_not_show_ids(tmp_path):
+    """A path such as cat/001.jpg gives the answer away; in assisted mode the id stands below the item."""
+    for mode, shown in (("blind", "false"), ("assisted", "true")):
+        with opened_world(tmp_path / mode, mode=mode) as world:
+            assert f'"captions": {shown}' in world.browser("ben").get("/vote").text

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from softspread.web.log.suggestions import Suggestion, read
+from softspread.web.project.items import read_items
 from web.conftest import cast, opened_world, vote, wait_until_applied
 
 VOTE = {"votes": [{"key": "k", "item": "item-000", "label": "ant"}]}
@@ -120,3 +122,39 @@ def test_a_vote_is_cast_as_oneself(still_world):
     """The name comes from the session; a field for it is refused."""
     body = {"votes": [{**VOTE["votes"][0], "annotator": "eva"}]}
     assert still_world.program("ben").post("/api/v1/votes", json=body).status_code == 422
+
+
+def test_notes_reports_and_suggestions_travel_with_the_votes(tmp_path):
+    """In one request; a note leaves the item open, and what was shown is kept."""
+    with opened_world(tmp_path, mode="assisted") as world:
+        ben = world.program("ben")
+        item = {"item": "item-000"}
+        operations = [
+            {"kind": "flag", "key": "f", "note": " too dark ", **item},
+            {"kind": "broken", "key": "b", **item},
+            {"kind": "vote", "key": "v", "label": "ant", "shown": {"bee": 0.75, "ant": 0.25}, **item},
+        ]
+        answer = ben.post("/api/v1/sync", json={"operations": operations, "wanted": 0}).json()
+        assert [one["status"] for one in answer["outcomes"]] == ["accepted"] * 3
+        found = world.service.store.entries()
+        assert [(entry.kind, entry.note) for entry in found] == [(3, "too dark"), (4, None), (0, None)]
+        assert read(found[2].shown) == Suggestion("bee", 0.75, True)
+        wrong = operations[2] | {"key": "w", "shown": {"bee": 1.5}}
+        assert ben.post("/api/v1/sync", json={"operations": [wrong]}).status_code == 422
+        wait_until_applied(world.service)
+        share = ben.post("/api/v1/sync", json={"wanted": 0}).json()["progress"]["share"]
+        assert share == pytest.approx(1 / (3 * 60))
+
+
+def test_a_sound_is_sent_in_parts_and_only_to_people_who_may(tmp_path):
+    """Players ask for ranges; strangers get nothing."""
+    folder = tmp_path / "items"
+    folder.mkdir()
+    for number in range(60):
+        (folder / f"{number:02d}.wav").write_bytes(b"RIFF" + bytes(20))
+    with opened_world(tmp_path / "data", items=read_items(folder, None, 60)) as world:
+        ben = world.program("ben")
+        part = ben.get("/api/v1/items/0/media", headers={"Range": "bytes=0-3"})
+        assert (part.status_code, part.content, part.headers["content-type"]) == (206, b"RIFF", "audio/wav")
+        assert ben.get("/api/v1/items/99/media").status_code == 404
+        assert world.browser().get("/api/v1/items/0/media").status_code == 401

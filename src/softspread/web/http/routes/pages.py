@@ -30,6 +30,7 @@ from softspread.web.project.settings import LONGEST_GUIDELINES, LONGEST_QUESTION
 router = APIRouter(include_in_schema=False)
 FORM_COOKIE = "softspread_form"  # of the forms before there is a session
 LONGEST_NEXT = 200
+MANY_CLASSES = 20  # with more, the vote page has a box to search them
 Text = Annotated[str, Form(max_length=2_000)]
 OLD_FORM, TOO_OFTEN = "The page was too old; try again.", "Too many attempts; wait a few minutes."
 
@@ -92,12 +93,14 @@ async def vote(request: Request, user: PageUser, context: Context) -> Response:
         "project": settings.title,
         "csrf": user.csrf,
         "lease": settings.lease_seconds,
+        "captions": settings.mode != "blind",  # a path such as cat/001.jpg gives the answer away
         "revision": context.service.changes.revision,
     }
     shown = {
         "question": settings.question,
         "mode": settings.mode,
         "guidelines": render(settings.guidelines),
+        "many": len(settings.classes) > MANY_CLASSES,
     }
     return page(request, "vote.html", user=user, config=config, **shown)
 

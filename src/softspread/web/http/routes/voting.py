@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
-from fastapi.responses import JSONResponse
+from fastapi.responses import FileResponse, JSONResponse
 from pydantic import ValidationError
 
 from softspread.errors import InputError
@@ -121,6 +121,21 @@ def thumbnail(row: Row, user: CurrentUser, service: Project) -> Response:
     return _picture(None if found is None else (found, "image/png"))
 
 
+@router.get(
+    "/items/{row}/media",
+    response_class=FileResponse,
+    responses={200: {"content": {"audio/*": {}, "video/*": {}}}, **documented(404)},
+)
+def media(row: Row, user: CurrentUser, service: Project) -> FileResponse:
+    """The sound or film of an item, also a part of it (`Range`), as players ask for it."""
+    items = service.items
+    found = items.media(row) if row < len(items) else None
+    if found is None:
+        raise HTTPException(404, "there is no sound and no film")
+    headers = {"Cache-Control": PICTURE_CACHE, "Content-Security-Policy": PICTURE_POLICY}
+    return FileResponse(found[0], media_type=found[1], headers=headers)
+
+
 def _picture(found: tuple[bytes, str] | None) -> Response:
     if found is None:
         raise HTTPException(404, "there is no picture")
@@ -150,7 +165,9 @@ async def perform(
 def _entry(service: Service, name: str, one: schemas.AnyOperation, origin: str) -> Entry | Outcome:
     try:
         if isinstance(one, schemas.VoteIn):
-            return service.vote(name, one.item, one.label, one.key, unsure=one.unsure, origin=origin)
+            return service.vote(
+                name, one.item, one.label, one.key, unsure=one.unsure, origin=origin, shown=one.shown
+            )
         if isinstance(one, schemas.SkipIn):
             return service.skip(name, one.item, one.key, origin=origin)
         if isinstance(one, schemas.FlagIn):

@@ -2,12 +2,15 @@
 
 import { $, ask, config, make, newKey, percent, showLine } from "./shared.js";
 import { Outbox } from "./outbox.js";
+import { Zoom } from "./zoom.js";
 
 const AHEAD = 8; // items fetched ahead, with their pictures
 const MOST_SENT = 50; // operations in one request
 const FIRST_PAUSE = 1000, LONGEST_PAUSE = 15000; // milliseconds between attempts without a connection
+const LEAST = 0.005; // share of a class below which its bar cannot be seen
 const REMEMBERED = 50; // steps that undo can go back
-const SMALL = 500, TINY = 100; // pictures with fewer pixels on a side are enlarged, the tiny ones without blur
+const SMALL = 500; // pictures with fewer pixels on a side are enlarged
+const MANY = 20; // with more classes there is a box to search them
 
 const outbox = new Outbox(`${config.project}:${config.user}`);
 let ahead = []; // cards; the first one is on the stage
@@ -20,6 +23,7 @@ let finished = false, locked = false;
 let status = "running"; // or "paused", "finished": a lead decides
 const CLOSED = { paused: "Voting is paused. Your votes are kept; new items appear here when it goes on.", finished: "Voting is finished. Thank you!" };
 let refused = ""; // why the last operation was not counted, until the next one
+const broken = new Set(); // items that could not be shown here
 const pictures = new Map(); // row -> Image, kept so that the browser keeps the bytes
 
 // ---------------------------------------------------------------------------------------------------------- the page
@@ -32,7 +36,22 @@ const buttons = config.classes.map(({ name, key }) => {
   $("classes").append(button);
   return { name, button, hint, hintText };
 });
-$("classes").classList.toggle("few", config.classes.every(({ name }) => name.length <= 8));
+$("classes").classList.toggle("few", config.classes.every(({ name }) => name.length <= 8) && config.classes.length <= MANY);
+$("classes").classList.toggle("many", config.classes.length > MANY);
+$("find").hidden = config.classes.length <= MANY;
+
+/** Classes whose name holds what was typed, those that begin with it first; all of them without a word. */
+function findClasses() {
+  const word = $("find").value.trim().toLowerCase();
+  const rank = (name) => { const at = name.toLowerCase().indexOf(word); return at < 0 ? 2 : Math.min(at, 1); };
+  for (const { name, button } of buttons) {
+    button.hidden = rank(name) === 2;
+    button.style.order = word ? rank(name) : "";
+  }
+  return word ? buttons.filter(({ button }) => !button.hidden).sort((a, b) => rank(a.name) - rank(b.name)) : [];
+}
+
+const zoom = new Zoom($("frame"), $("picture"), (enlarged) => { $("zoom-out").disabled = !enlarged; });
 
 function pictureOf(card) {
   if (!card.picture) return null;
@@ -51,7 +70,7 @@ function show() {
   $("figure").hidden = !card;
   waiting.hidden = Boolean(card);
   for (const { button } of buttons) button.disabled = !card;
-  $("skip").disabled = !card;
+  $("skip").disabled = $("flag").disabled = !card;
   $("undo").disabled = steps.length === 0;
   $("progress").textContent = `${voted} ${voted === 1 ? "vote" : "votes"}`;
   setUnsure(unsure);
@@ -62,15 +81,11 @@ function show() {
       : navigator.onLine ? "Looking for the next item…" : "No connection. Your votes are kept and sent later.";
     return;
   }
-  const image = pictureOf(card), shown = $("picture");
-  shown.hidden = !image;
-  if (image) {
-    shown.src = image.src;
-    shown.alt = card.text ? "" : `Item ${card.item}`;
-  }
+  $("figure").dataset.row = card.row;
+  if (card.row !== shownRow) showItem(card);
   $("text").hidden = card.text === null;
   $("text").textContent = card.text ?? "";
-  $("caption").textContent = card.item;
+  $("caption").textContent = config.captions ? card.item : "";
   for (const [place, { name, button, hint, hintText }] of buttons.entries()) {
     const share = card.hint?.[place];
     hint.hidden = hintText.hidden = share === undefined || share === null;
@@ -85,12 +100,41 @@ function show() {
   for (const next of ahead.slice(1)) pictureOf(next);
 }
 
+let shownRow = null;
+/** The picture, sound or film of an item that was not on the stage before. */
+function showItem(card) {
+  shownRow = card.row;
+  const image = pictureOf(card), shown = $("picture");
+  $("broken").hidden = true;
+  $("frame").hidden = $("zoom").hidden = !image;
+  zoom.reset();
+  if (image) {
+    shown.src = image.src;
+    shown.alt = card.text ? "" : config.captions ? `Item ${card.item}` : "The item";
+  }
+  for (const kind of ["audio", "video"]) {
+    $(kind).hidden = card.media !== kind;
+    if (card.media === kind) $(kind).src = `/api/v1/items/${card.row}/media`;
+    else if ($(kind).hasAttribute("src")) { $(kind).removeAttribute("src"); $(kind).load(); }
+  }
+}
+
+/** Say that an item cannot be shown, here and to the lead. */
+function reportBroken() {
+  const card = ahead[0];
+  if (!card) return;
+  for (const part of ["frame", "zoom", "audio", "video"]) $(part).hidden = true;
+  $("broken").hidden = false;
+  if (broken.has(card.item)) return;
+  broken.add(card.item);
+  outbox.add({ kind: "broken", key: newKey(), item: card.item });
+  send();
+}
+
 $("picture").addEventListener("load", ({ target }) => {
-  const side = Math.max(target.naturalWidth, target.naturalHeight);
-  target.classList.toggle("small", side < SMALL);
-  target.classList.toggle("tiny", side < TINY);
+  target.classList.toggle("small", Math.max(target.naturalWidth, target.naturalHeight) < SMALL);
 });
-$("picture").addEventListener("error", ({ target }) => { target.hidden = true; });
+for (const kind of ["picture", "audio", "video"]) $(kind).addEventListener("error", ({ target }) => { if (target.hasAttribute("src")) reportBroken(); });
 
 const say = (text) => { $("said").textContent = text; };
 
@@ -117,12 +161,14 @@ function vote(label) {
   const card = ahead[0];
   if (!card) return;
   const key = newKey();
-  outbox.add({ kind: "vote", key, item: card.item, label, unsure });
+  const shown = card.hint ? { shown: Object.fromEntries(config.classes.map(({ name }, place) => [name, card.hint[place]]).filter(([, share]) => share >= LEAST)) } : {};
+  outbox.add({ kind: "vote", key, item: card.item, label, unsure, ...shown });
   remember({ kind: "vote", key, card: { ...card, hint: undefined }, label });
   voted += 1;
   flash(label);
   say(`${unsure ? "Unsure vote" : "Voted"} ${label}. ${ahead.length > 1 ? "Next item." : ""}`);
   setUnsure(false);
+  if ($("find").value) { $("find").value = ""; findClasses(); }
   advance();
 }
 
@@ -140,6 +186,14 @@ function skip() {
   remember({ kind: "skip", key, card: { ...card, hint: undefined } });
   say("Skipped. Next item.");
   advance();
+}
+
+function flag(note) {
+  const card = ahead[0];
+  if (!card || !note.trim()) return;
+  outbox.add({ kind: "flag", key: newKey(), item: card.item, note: note.trim() });
+  say("The lead will see your note. You can still vote or skip.");
+  send();
 }
 
 function undo() {
@@ -206,6 +260,7 @@ function take(answer) {
   const open = outbox.waiting();
   voted = answer.progress.voted + open.filter(([, one]) => one.kind === "vote").length - open.filter(([, one]) => one.kind === "undo").length;
   finished = ahead.length === 0 && answer.items.length === 0;
+  $("goal").textContent = `· ${Math.floor(100 * answer.progress.share)} % of the project`;
   locked = false;
   if (ahead[0]?.item !== before || !before || ahead[0]?.hint) show();
   else $("progress").textContent = `${voted} ${voted === 1 ? "vote" : "votes"}`;
@@ -232,7 +287,7 @@ const byKey = new Map(config.classes.filter(({ key }) => key).map(({ name, key }
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   const dialog = $("help-dialog");
-  if (dialog.open) return;
+  if (dialog.open || $("flag-dialog").open || event.target === $("find")) return;
   const key = event.key.toLowerCase();
   if (event.repeat && key !== "z") return; // a key held down is one vote
   if (key === " " || key === "enter") {
@@ -243,15 +298,32 @@ document.addEventListener("keydown", (event) => {
   if (key === "z") undo();
   else if (key === "u") setUnsure(!unsure);
   else if (key === "?") dialog.showModal();
+  else if (key === "!") openFlag();
+  else if (key === "/" && !$("find").hidden) $("find").focus();
+  else if (key === "+" || key === "=") zoom.by(1.5);
+  else if (key === "-") zoom.by(1 / 1.5);
   else if (byKey.has(key)) vote(byKey.get(key));
   else return;
   event.preventDefault();
 });
-for (const [id, act] of [["undo", undo], ["skip", skip], ["unsure", () => setUnsure(!unsure)], ["help", () => $("help-dialog").showModal()]]) {
+for (const [id, act] of [["undo", undo], ["skip", skip], ["unsure", () => setUnsure(!unsure)], ["help", () => $("help-dialog").showModal()], ["flag", openFlag], ["zoom-in", () => zoom.by(1.5)], ["zoom-out", () => zoom.reset()]]) {
   // A mouse click must not leave the focus on a button: the next Space would press it again.
   $(id).addEventListener("click", (event) => { act(); if (event.detail > 0) event.currentTarget.blur(); });
 }
 $("classes").addEventListener("click", (event) => { if (event.detail > 0) document.activeElement?.blur(); });
+function openFlag() {
+  if (!ahead[0]) return;
+  $("flag-note").value = "";
+  $("flag-dialog").showModal();
+}
+$("flag-form").addEventListener("submit", (event) => { if (event.submitter?.value === "send") flag($("flag-note").value); });
+$("find").addEventListener("input", findClasses);
+$("find").addEventListener("keydown", (event) => {
+  if (event.key === "Escape") { $("find").value = ""; findClasses(); $("find").blur(); }
+  if (event.key !== "Enter") return;
+  const [first] = findClasses();
+  if (first) { vote(first.name); $("find").blur(); }
+});
 addEventListener("online", () => { pause = FIRST_PAUSE; send(); });
 addEventListener("offline", () => showLine("off", "no connection"));
 document.addEventListener("visibilitychange", () => { if (!document.hidden) send(); });
