@@ -5,7 +5,7 @@ import pytest
 
 from softspread.web.log.suggestions import Suggestion, read
 from softspread.web.project.items import read_items
-from web.conftest import cast, opened_world, vote, wait_until_applied
+from web.conftest import N_ITEMS, cast, opened_world, vote, wait_until_applied
 
 VOTE = {"votes": [{"key": "k", "item": "item-000", "label": "ant"}]}
 
@@ -26,7 +26,7 @@ def test_one_request_hands_in_a_vote_and_brings_the_next_items(world):
     second = sync(ben, {"kind": "vote", "key": "k1", "item": item, "label": "bee"})
     assert second["outcomes"][0]["status"] == "accepted"
     assert item not in [card["item"] for card in second["items"]]
-    assert second["progress"] == {"voted": 1, "skipped": 0}
+    assert second["progress"] == {"voted": 1, "skipped": 0, "share": pytest.approx(1 / (3 * N_ITEMS))}
 
 
 def test_a_vote_sent_twice_counts_once(world):
