@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo test lint docs bench release-check clean
 
 demo: $(VENV)/.demo  ## install, then soft labels on embedded data with a report
 	$(BIN)/softspread demo
@@ -24,6 +24,14 @@ docs: $(VENV)/.test  ## build the documentation into docs/_build/html, with ever
 bench: $(VENV)/.test  ## all benchmarks, side by side; sizes: make bench ARGS="--sizes 1000,10000"
 	$(BIN)/python -m benchmarks $(ARGS)
 
+release-check: $(VENV)/.release  ## what a release must pass, in clean environments; see RELEASE.md
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/nox -s build tests lowest install
+
+$(VENV)/.release:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet nox uv
+	touch $@
+
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable .
@@ -35,4 +43,4 @@ $(VENV)/.test: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis docs/_build docs/gallery docs/reference/api docs/reference/api.md docs/reference/backreferences docs/reference/cli.md
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .nox dist docs/_build docs/gallery docs/reference/api docs/reference/api.md docs/reference/backreferences docs/reference/cli.md
