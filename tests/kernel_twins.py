@@ -4,6 +4,7 @@ import numpy as np
 
 from softspread._kernels.system import System
 
+DOUBLE = {"rtol": 1e-10, "atol": 1e-13}
 SHAPES = ["one item", "one isolated among others", "all isolated", "pair", "random", "star"]
 
 
@@ -53,5 +54,6 @@ def same_as_python(kernel, make_arguments):
     fast, slow = kernel(*compiled), kernel.py_func(*plain)
     pairs = zip(arrays_of((compiled, fast)), arrays_of((plain, slow)), strict=True)
     for one, other in pairs:
-        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-13)
+        single = np.asarray(one).dtype == np.float32  # sums in another order differ in its last digits
+        np.testing.assert_allclose(one, other, **({"rtol": 1e-5, "atol": 1e-6} if single else DOUBLE))
     return compiled, fast

@@ -40,6 +40,7 @@ ORDER = [
     "guarantees",
     "simulate",
     "io",
+    "blocks",
     "embedding",
     "datasets",
     "report.pictures",

@@ -31,6 +31,8 @@ What comes out
     Plan                              plan
     Embeddings                        read_embeddings
     Plots                             est.plot: pictures on matplotlib axes
+Any size
+    spread_in_blocks, BlockResult     more items than fit in memory, on one machine or on Dask
 Decisions
     tune                              alpha, neighbours and prior strength by held-out votes
     uncertainty_split                 the rule behind est.uncertainty()
@@ -82,6 +84,7 @@ _NAMES = {
     "diffusion.solver": ["SolveReport"],
     "diffusion.scales": ["ScaleReport"],
     "guarantees.theorem": ["plan", "Plan"],
+    "blocks.spread": ["spread_in_blocks", "BlockResult"],
     "errors": [
         "SoftspreadError",
         "InputError",
@@ -116,6 +119,8 @@ if TYPE_CHECKING:
     from softspread import simulate as simulate
     from softspread import testing as testing
     from softspread.annotators.report import AnnotatorReport as AnnotatorReport
+    from softspread.blocks.spread import BlockResult as BlockResult
+    from softspread.blocks.spread import spread_in_blocks as spread_in_blocks
     from softspread.diffusion.scales import ScaleReport as ScaleReport
     from softspread.diffusion.solver import SolveReport as SolveReport
     from softspread.embedding.comparison import compare_spaces as compare_spaces

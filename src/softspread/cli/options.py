@@ -272,6 +272,44 @@ class IntervalOptions:
             raise option_of_spreading(f"--interval {self.interval}", "it has no single alpha to judge by")
 
 
+@dataclass(frozen=True, slots=True)
+class SizeOptions:
+    """Where more items than fit in memory are worked on."""
+
+    memory_limit: Annotated[
+        str | None,
+        option("Work in blocks on disk within this memory, such as 8GB; with --method pls.", metavar="SIZE"),
+    ] = None
+    cluster: Annotated[
+        str | None,
+        option(
+            "Work in blocks on Dask: 'local', or the scheduler's address tcp://host:8786.", metavar="WHERE"
+        ),
+    ] = None
+    work: Annotated[
+        str | None,
+        option("Folder for blocks and checkpoints, any fsspec URL; default: --out with the ending .blocks."),
+    ] = None
+    block_items: Annotated[
+        int | None, option("Items per block; default: what the memory limit allows, at most 100,000.", min=2)
+    ] = None
+    restart: Annotated[bool, option("Remove what another run has left in the work folder.", "--restart")] = (
+        False
+    )
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether items are worked on in blocks."""
+        return self.memory_limit is not None or self.cluster is not None
+
+    def check(self) -> None:
+        """Refuse options of a run in blocks where there is none."""
+        given = {"--work": self.work, "--block-items": self.block_items, "--restart": self.restart or None}
+        named = [name for name, value in given.items() if value is not None]
+        if named and not self.in_blocks:
+            raise InputError(f"{named[0]} is for a run in blocks; add --memory-limit 8GB or --cluster local.")
+
+
 FormatOption = Annotated[
     str,
     option("{output_formats}.", "--format"),

@@ -21,7 +21,7 @@ import numpy as np
 
 from softspread._common.progress import progress_bar
 from softspread._common.threads import Workers
-from softspread._common.types import AnyArray, FloatArray, IntArray
+from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread._kernels.local_scales import LocalWork, ScaleGoal, local_scales, local_work
 from softspread.diffusion.solver import MOST_COLUMNS, Solver
 from softspread.graph.graph import Graph
@@ -88,6 +88,36 @@ class _Known:
         self.sample: tuple[IntArray, FloatArray] | None = None
         self.remainder: tuple[float, float] | None = None  # fitted multiple, largest error on the sample
         self.global_solves = 0
+
+
+def read_local_solves(
+    found: FloatArray, alpha: float, multiple: float | None
+) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
+    """M_qq, scale and the bound of its error from local solves, and which did not reach their certificate.
+
+    Parameters
+    ----------
+    found : (n, 5) as the kernel ``local_scale`` leaves it
+    multiple : k in r.M r = k |r|^2, see :func:`fitted_remainder`; None = the middle of the certificate
+    """
+    value, squares, runner_up, failed = found[:, 0], found[:, 1], found[:, 2], found[:, 4] > 0
+    lowest, highest = value + squares / (1 + alpha), value + squares / (1 - alpha)
+    estimate = 0.5 * (lowest + highest) if multiple is None else value + multiple * squares
+    own = np.clip(estimate, lowest, highest)
+    error = np.maximum(highest - own, own - lowest)
+    reach = np.sqrt(squares / ((1 - alpha) * (1 - alpha * alpha)))
+    error = np.where(runner_up > 0, np.maximum(error, reach), error)
+    return own, np.maximum(own, runner_up), error, failed
+
+
+def fitted_remainder(loose: FloatArray, tight: FloatArray, alpha: float) -> tuple[float, float]:
+    """The multiple k in r.M r = k |r|^2, and the largest error it leaves: the median over a solved sample."""
+    truth = tight[:, 0] + tight[:, 1] / (1 - alpha**2)
+    good = (loose[:, 4] == 0) & (tight[:, 4] == 0) & (loose[:, 1] > 0)
+    multiples = (truth[good] - loose[good, 0]) / loose[good, 1]
+    middle = float(np.median(multiples)) if good.any() else 1 / (1 - alpha**2)
+    errors = np.abs(middle - multiples) * loose[good, 1] / truth[good]
+    return middle, float(errors.max(initial=0.0)) if good.any() else np.inf
 
 
 class ScaleFinder:
@@ -176,17 +206,9 @@ class ScaleFinder:
             self._known.remainder = (float(state["fitted"][0]), float(state["fitted"][1]))
 
     def _find_locally(self, rows: IntArray, show: bool) -> None:
-        alpha = self.alpha
         found = self._local_solves(rows, self.delta, show)
-        value, squares, runner_up, failed = found[:, 0], found[:, 1], found[:, 2], found[:, 4] > 0
-        lowest, highest = value + squares / (1 + alpha), value + squares / (1 - alpha)
-        fitted = self.mode == "calibrated"
-        estimate = value + self._calibrate()[0] * squares if fitted else 0.5 * (lowest + highest)
-        own = np.clip(estimate, lowest, highest)
-        error = np.maximum(highest - own, own - lowest)
-        reach = np.sqrt(squares / ((1 - alpha) * (1 - alpha * alpha)))
-        scale = np.maximum(own, runner_up)
-        error = np.where(runner_up > 0, np.maximum(error, reach), error)
+        multiple = self._calibrate()[0] if self.mode == "calibrated" else None
+        own, scale, error, failed = read_local_solves(found, self.alpha, multiple)
         if failed.any():
             own[failed], scale[failed], error[failed] = self._solve_globally(rows[failed], show)
         self._keep(rows, own, scale, error)
@@ -222,12 +244,7 @@ class ScaleFinder:
         if self._known.remainder is None:
             sample, loose = self._solved_sample()
             tight = self._local_solves(sample, self.delta * self.rule.sample_factor)
-            truth = tight[:, 0] + tight[:, 1] / (1 - self.alpha**2)
-            good = (loose[:, 4] == 0) & (tight[:, 4] == 0) & (loose[:, 1] > 0)
-            multiples = (truth[good] - loose[good, 0]) / loose[good, 1]
-            middle = float(np.median(multiples)) if good.any() else 1 / (1 - self.alpha**2)
-            errors = np.abs(middle - multiples) * loose[good, 1] / truth[good]
-            self._known.remainder = (middle, float(errors.max(initial=0.0)) if good.any() else np.inf)
+            self._known.remainder = fitted_remainder(loose, tight, self.alpha)
         return self._known.remainder
 
     def _local_solves(self, rows: IntArray, delta: float, show: bool = False) -> FloatArray:

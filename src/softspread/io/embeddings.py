@@ -232,6 +232,24 @@ def look_at_embeddings(path: str | Path, vector_column: str | None = None) -> Em
     return EmbeddingShape(n, d, _itemsize(found.X.dtype), found.item_ids is not None)
 
 
+def vector_columns(path: Path, vector_column: str | None = None) -> list[str]:
+    """The columns of a table that hold the vectors."""
+    return _choose(read_table(path), None, vector_column).vectors
+
+
+def ids_of(path: Path, id_column: str | None = None, vector_column: str | None = None) -> AnyArray | None:
+    """The ids of a table, without reading its vectors; None where it has none."""
+    chosen = _choose(read_table(path), id_column, vector_column)
+    return None if chosen.id_name is None else chosen.table.ids(chosen.id_name)
+
+
+def vectors_of(path: Path, table: Any, names: Sequence[str]) -> AnyArray:
+    """(n, d) vectors of an Arrow table: one column of lists, or one column per dimension."""
+    if len(names) == 1 and _is_list(table.schema.field(names[0]).type):
+        return _stacked_lists(path, names[0], table.column(names[0]))
+    return np.column_stack([table.column(name).to_numpy() for name in names])
+
+
 # ------------------------------------------------------------------------------------------------------ numpy
 def _from_npy(source: Path, id_column: str | None, vector_column: str | None) -> Embeddings:
     if id_column is not None or vector_column is not None:
@@ -281,10 +299,8 @@ def _from_table(
     chosen = _choose(table, id_column, vector_column, skip_text)
     first, last = chosen.vectors[0], chosen.vectors[-1]
     found = chosen.arrow.select(chosen.vectors)
-    if chosen.is_list:
-        X, words = _stacked_lists(table.source, first, found.column(0)), f"vector column {first!r}"
-    else:
-        X = np.column_stack([column.to_numpy() for column in found.columns])
+    X, words = vectors_of(Path(table.source), found, chosen.vectors), f"vector column {first!r}"
+    if not chosen.is_list:
         words = f"{len(chosen.vectors)} columns, {first!r} to {last!r}"
     if chosen.id_name is None:
         return Embeddings(X, None, words)

@@ -40,6 +40,7 @@ from softspread.io.tables import (
 )
 from softspread.spreading.evidence import SoftLabels
 
+PARTS_FACTS = "_softspread.json"  # of a folder of parts; Parquet readers skip names that begin so
 ROWS_AT_ONCE = 50_000  # turned into Python objects at a time
 
 
@@ -80,6 +81,11 @@ def write_soft_labels(
             table = _weighted_table(labels) if chosen == "weighted" else _wide_table(labels)
             _WRITERS[container](temporary, table)
     return written
+
+
+def write_parquet_part(file: Any, labels: SoftLabels) -> None:
+    """Write one part of a partitioned dataset to an open file, with a checksum for every page."""
+    _write_parquet(file, _wide_table(labels), write_page_checksum=True)
 
 
 def metadata_path(path: Path) -> Path:
@@ -126,12 +132,12 @@ def _arrow_table(labels: SoftLabels, names: Sequence[str], arrays: Sequence[Any]
     return with_metadata(pa.table(list(arrays), names=list(names)), labels.metadata)
 
 
-def _write_parquet(path: Path, table: Any) -> None:
+def _write_parquet(path: Any, table: Any, **options: Any) -> None:
     import pyarrow.parquet as pq
 
     # random digits do not compress: plain numbers are written five times as fast and as small
     words = ["verdict"] if table.num_rows >= ROWS_AT_ONCE else ["item", "verdict"]
-    pq.write_table(table, path, compression="snappy", use_dictionary=words)
+    pq.write_table(table, path, compression="snappy", use_dictionary=words, **options)
 
 
 def _write_delimited(delimiter: str) -> Callable[[Path, Any], None]:
@@ -171,7 +177,7 @@ _WRITERS: dict[str, Callable[[Path, Any], None]] = {
 
 # ---------------------------------------------------------------------------------------------------- reading
 def read_soft_labels(path: str | Path, *, needs_evidence: bool = True) -> SoftLabels:
-    """Soft labels that :func:`write_soft_labels` wrote: parquet, csv, tsv, jsonl or a datasets folder.
+    """Soft labels that we wrote: parquet, csv, tsv, jsonl, a datasets folder, or a folder of Parquet parts.
 
     Parameters
     ----------
@@ -179,7 +185,7 @@ def read_soft_labels(path: str | Path, *, needs_evidence: bool = True) -> SoftLa
     """
     source = Path(path)
     if source.is_dir():
-        return read_dataset(source)
+        return _read_parts(source) if (source / PARTS_FACTS).is_file() else read_dataset(source)
     table = read_table(source, "soft labels")
     beside = metadata_path(source)
     metadata = read_json(beside) if not table.metadata and beside.is_file() else table.metadata
@@ -203,6 +209,30 @@ def read_soft_labels(path: str | Path, *, needs_evidence: bool = True) -> SoftLa
         _stacked(table, "upper", found) if ranged else None,
         metadata,
         objects(table.columns["verdict"]) if "verdict" in table.columns else None,
+    )
+
+
+def _read_parts(folder: Path) -> SoftLabels:
+    """All parts of a folder that a run in blocks wrote, one after the other."""
+    parts = [read_soft_labels(path) for path in sorted(folder.glob("part-*.parquet"))]
+    facts = read_json(folder / PARTS_FACTS)
+    if len(parts) != facts.get("parts"):
+        raise InputError(
+            f"{folder} holds {len(parts)} parts of {facts.get('parts')}; write the soft labels again."
+        )
+
+    def every(name: str) -> Any:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    return SoftLabels(
+        every("ids"),
+        validation.names(objects(facts["classes"]), "class"),
+        every("p"),
+        every("evidence"),
+        every("lower"),
+        every("upper"),
+        facts,
+        every("verdict"),
     )
 
 

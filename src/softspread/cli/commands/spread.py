@@ -4,7 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from softspread.cli.options import SOFT_LABELS_OUT, FitInputs, FormatOption, IntervalOptions, needed, option
+from softspread.cli.options import (
+    SOFT_LABELS_OUT,
+    FitInputs,
+    FormatOption,
+    IntervalOptions,
+    SizeOptions,
+    needed,
+    option,
+)
 from softspread.cli.runner import Run, command
 from softspread.errors import InputError
 
@@ -14,6 +22,7 @@ def spread(
     run: Run,
     inputs: FitInputs,
     intervals: IntervalOptions,
+    size: SizeOptions,
     out: Annotated[Path | None, SOFT_LABELS_OUT] = None,
     output_format: FormatOption = "auto",
     report: Annotated[Path | None, option("Also write a page that opens in any browser.")] = None,
@@ -31,11 +40,21 @@ def spread(
 
     Example: softspread spread --embeddings X.npy --votes votes.csv --out soft_labels.parquet --report
     report.html
+
+    More items than fit in memory: add --method pls --interval wilson --memory-limit 8GB (or --cluster local);
+    --out is then a folder of Parquet parts, and a run that was stopped goes on when it is repeated.
     """
     from softspread._common.atomic import check_target
     from softspread.io.formats import check_output
 
     inputs.check()
+    size.check()
+    if size.in_blocks:
+        from softspread.cli.any_size import spread_any_size
+
+        others = {"--report": report, "--images": images, "--format": None if output_format == "auto" else 1}
+        spread_any_size(run, inputs, intervals, size, out, others, dry_run=dry_run)
+        return
     intervals.check(inputs.fit.method)
     if dry_run:
         from softspread.cli.cost import show_cost
