@@ -103,12 +103,17 @@ def nearest_centres(x, centres, listed, squared, chosen):
 
 @compiled
 def assign_items(X, homes, centres, near, first, last):
-    """Move each item to the nearest of the centres near its present one."""
+    """Walk each item to the nearest of the centres near its present one, until it stays."""
     squared = np.empty(1, dtype=np.float32)
     chosen = np.empty(1, dtype=np.int32)
     for item in range(first, last):
-        nearest_centres(X[item], centres, near[homes[item]], squared, chosen)
-        homes[item] = chosen[0]
+        reached = np.float32(np.inf)
+        while True:
+            nearest_centres(X[item], centres, near[homes[item]], squared, chosen)
+            if not squared[0] < reached:
+                break
+            reached = squared[0]
+            homes[item] = chosen[0]
 
 
 @compiled
