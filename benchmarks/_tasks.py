@@ -83,7 +83,7 @@ def dataset(folder: Path, n: int, seed: int) -> Record:
     """Make items, votes and graph; the time of the graph and the recall of its neighbours."""
     from softspread import knn_graph
 
-    warm_up(index="faiss")
+    warm_up(index="cells")
     X, classes = make_items(n, seed)
     rows, labels = make_votes(classes, seed)
     begin = time.perf_counter()

@@ -75,8 +75,8 @@ def test_the_nearest_listed_centres_come_first(n_listed):
     assert np.isinf(squared[len(expected) :]).all()
 
 
-def test_items_move_to_the_nearest_centre_they_know_of():
-    """Among the centres near their present one, no others."""
+def test_items_walk_to_a_centre_nearer_than_all_near_it():
+    """From list to list; each step is one to a nearer centre."""
     X, centres = whole_numbers((30, 3)), whole_numbers((5, 3), seed=3)
     near = np.array([[0, 1, 2], [1, 0, -1], [2, 4, 3], [3, 2, 4], [4, 2, -1]], dtype=np.int32)
     homes = np.arange(30, dtype=np.int32) % 5
@@ -84,11 +84,11 @@ def test_items_move_to_the_nearest_centre_they_know_of():
         kernels.assign_items, lambda: (X, homes.copy(), centres, near, 3, 30)
     )
     np.testing.assert_array_equal(moved[:3], homes[:3])
+    squared = all_squared(X, centres)
     for item in range(3, 30):
-        known = near[homes[item]][near[homes[item]] >= 0]
-        assert moved[item] in known
-        squared = all_squared(X[item : item + 1], centres)[0]
-        assert squared[moved[item]] == squared[known].min()
+        known = near[moved[item]][near[moved[item]] >= 0]
+        assert squared[item, moved[item]] == squared[item, known].min()
+        assert squared[item, moved[item]] <= squared[item, homes[item]]
 
 
 def test_cells_are_described_by_mean_and_radius():
@@ -137,6 +137,24 @@ def test_visits_find_the_nearest_rows_of_the_nearest_cells(n_visits):
         np.testing.assert_array_equal(np.sort(squared[row])[: len(expected)], expected)
         found = ids[row][ids[row] >= 0]
         assert len(set(found.tolist())) == len(found) == len(expected)
+
+
+def test_a_scan_within_a_limit_is_exact():
+    """Cells that cannot hold a neighbour are left out, and only these."""
+    rows = whole_numbers((40, 2), most=30)
+    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    starts = np.arange(0, 41, 5)
+    centres, radii = np.zeros((8, 2), np.float32), np.zeros(8, np.float32)
+    kernels.describe_cells(rows, starts, centres, radii, 0, 8)
+    queries = rows[::7] + 1
+    true = np.sort(all_squared(queries, rows), axis=1)[:, :3]
+
+    def arguments():
+        found = np.empty((len(queries), 3), np.int32), np.empty((len(queries), 3), np.float32)
+        return queries, true[:, -1].copy(), rows, starts, centres, radii, *found
+
+    (*_, squared), _ = same_as_python(kernels.scan_within, arguments)
+    np.testing.assert_array_equal(np.sort(squared, axis=1), true)
 
 
 @pytest.mark.parametrize("keys", [[3, 1, 2, 2, 0], [1, 1, 1, 1], [5], list(range(9)), list(range(9))[::-1]])

@@ -5,7 +5,7 @@ import pytest
 
 from softspread._common.threads import Workers
 from softspread.graph import cells as module
-from softspread.graph.cells import cut_into_cells, nearest_in_cells
+from softspread.graph.cells import cut_into_cells, nearest_in_cells, true_in_cells
 
 
 @pytest.fixture
@@ -55,6 +55,33 @@ def test_visiting_every_cell_is_exact(rng, small_cells):
     np.testing.assert_allclose(squared, own, rtol=1e-5)
 
 
+def test_the_sample_that_tunes_is_searched_exactly(rng, small_cells):
+    """Whatever the lists hold."""
+    X = clusters(rng)
+    cells = cut_into_cells(X, Workers(1), n_near=3)
+    _, squared = true_in_cells(cells, cells.rows[::9], cells.homes()[::9], 6, Workers(1))
+    true = np.sort(((cells.rows[::9, None] - X[None]) ** 2).sum(axis=2), axis=1)[:, :6]
+    np.testing.assert_allclose(np.sort(squared, axis=1), true, rtol=1e-5, atol=1e-7)
+
+
+def test_lists_grow_until_the_target_is_reached(rng, small_cells):
+    """However short they are at first; more visits never find less."""
+    X = rng.normal(size=(600, 12)).astype(np.float32)
+    cells = cut_into_cells(X, Workers(1), n_near=2)
+    longer, n_visits = module._tuned(cells, np.arange(0, 600, 3), 10, Workers(1))
+    assert longer.near.shape[1] > 2
+    found = nearest_in_cells(longer, longer.rows, longer.homes(), 10, n_visits, Workers(1))[1]
+    limit = true_in_cells(longer, longer.rows, longer.homes(), 10, Workers(1))[1].max(axis=1, keepdims=True)
+    assert (found <= limit).mean() > 0.99
+
+
+def test_copies_are_spread_over_several_cells(monkeypatch):
+    """No cell is so large that comparing all its items with each other would take long."""
+    monkeypatch.setattr(module, "ALL_PAIRS", 60)
+    cells = cut_into_cells(np.zeros((2000, 2), np.float32), Workers(1))
+    assert np.diff(cells.starts).max() <= module.MOST_ITEMS
+
+
 def test_too_few_rows_in_sight_are_marked(rng, small_cells):
     """Where the visited cells hold fewer rows than asked for, the rest is -1."""
     cells = cut_into_cells(clusters(rng), Workers(1))
@@ -76,7 +103,7 @@ def test_threads_do_not_change_cells(rng, small_cells, monkeypatch):
 
 
 def test_coinciding_items_are_cut_as_well(small_cells):
-    """All on one spot: one cell is left, which holds everyone."""
+    """All on one spot: everyone is in a cell of no extent."""
     cells = cut_into_cells(np.ones((200, 3), np.float32), Workers(1))
     assert sorted(cells.order.tolist()) == list(range(200))
     assert (cells.radii == 0).all()

@@ -147,7 +147,7 @@ def visit_cells(queries, homes, rows, starts, centres, radii, near, n_visits, id
     Parameters
     ----------
     queries : (q, d)
-    homes : (q,), a cell close to each query; the centres near it are looked at
+    homes : (q,), a cell close to each query, where the walk to the nearest centre begins
     rows : (n, d), sorted by cell
     starts : (cells + 1,), first row of each cell
     centres, radii : (cells, d), (cells,)
@@ -161,7 +161,12 @@ def visit_cells(queries, homes, rows, starts, centres, radii, near, n_visits, id
         x, found, limits = queries[query], ids[query], squared[query]
         found[:] = -1
         limits[:] = np.inf
-        nearest_centres(x, centres, near[homes[query]], to_centres, chosen)
+        home, reached = homes[query], np.float32(np.inf)
+        while True:  # the lists of a nearer cell fit better, so walk on to the nearest
+            nearest_centres(x, centres, near[home], to_centres, chosen)
+            if chosen[0] == home or not to_centres[0] < reached:
+                break
+            home, reached = chosen[0], to_centres[0]
         for visit in range(n_visits):
             if to_centres[visit] == np.inf:
                 break
@@ -169,6 +174,26 @@ def visit_cells(queries, homes, rows, starts, centres, radii, near, n_visits, id
             gap = np.sqrt(to_centres[visit]) - radii[cell]
             if gap <= 0 or gap * gap < limits[0]:
                 scan_rows(x, rows, starts[cell], starts[cell + 1], limits, found)
+
+
+@compiled
+def scan_within(queries, limits, rows, starts, centres, radii, ids, squared):
+    """The nearest rows of each query, exactly, given a limit on the squared distance of the farthest of them.
+
+    Every cell that may hold a row within the limit is scanned; arguments as for :func:`visit_cells`.
+    """
+    for query in range(queries.shape[0]):
+        x, limit = queries[query], limits[query]
+        ids[query] = -1
+        squared[query] = np.inf
+        for cell in range(centres.shape[0]):
+            to_centre = np.float32(0)
+            for c in range(x.shape[0]):
+                gap = x[c] - centres[cell, c]
+                to_centre += gap * gap
+            gap = np.sqrt(to_centre) - radii[cell]
+            if gap <= 0 or gap * gap <= limit:
+                scan_rows(x, rows, starts[cell], starts[cell + 1], squared[query], ids[query])
 
 
 @compiled

@@ -12,7 +12,8 @@ from typing import Any
 from softspread.cli.options import FitInputs
 from softspread.cli.runner import Run
 from softspread.estimators.methods import BLEND, method_of
-from softspread.graph.neighbors import EXACT_ITEMS, EXACT_WORK, TREE_DIMENSIONS
+from softspread.graph.automatic import exact_by_size
+from softspread.graph.neighbors import TREE_DIMENSIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,8 @@ class CostModel:
     tree_seconds: float = 5e-6  # per item ** tree_power, at usual_dimensions: a k-d tree is superlinear
     tree_power: float = 1.35
     brute_seconds: float = 1e-10  # per pair of items and dimension
-    faiss_seconds: float = 8e-5  # per item, at usual_dimensions
+    cell_seconds: float = 3e-5  # per item, at usual_dimensions
+    library_seconds: float = 8e-5  # the same for searches of other libraries
     usual_dimensions: int = 20
     affinity_seconds: float = 2e-7  # per item and neighbour: weights, symmetry, degrees
     scale_seconds: float = 2.6e-4  # per voted item at alpha 0.9 among scale_items ...
@@ -71,15 +73,15 @@ class CostModel:
     def search_seconds(self, n: int, d: int, index: str) -> float:
         """Processor seconds of the neighbour search."""
         if index == "auto":
-            affordable = d <= TREE_DIMENSIONS or n * n * d <= EXACT_WORK
-            index = "exact" if n <= EXACT_ITEMS and affordable else "faiss"
+            index = "exact" if exact_by_size(n, d) else "cells"
         if index == "exact":
             index = "tree" if d <= TREE_DIMENSIONS else "brute"
         if index == "tree":
             return float(self.tree_seconds * n**self.tree_power * d / self.usual_dimensions)
         if index == "brute":
             return self.brute_seconds * n * n * d
-        return self.faiss_seconds * n * d / self.usual_dimensions
+        share = d / self.usual_dimensions
+        return (self.cell_seconds if index == "cells" else self.library_seconds) * n * share
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ SHOWN_ANNOTATORS = 5  # by name, of those that are flagged
 SHOWN_EXPERTS = 4  # by name, the largest
 TRUST_LEVELS = (0.1, 0.5, 0.9)  # of the distribution over votes
 VERDICTS = ("clear", "ambiguous", "not enough votes")
-FILE_LIBRARIES = ("faiss-cpu", "pandas", "pyarrow")  # soft labels from files depend on these too
+FILE_LIBRARIES = ("pandas", "pyarrow")  # soft labels from files depend on these too
 
 
 def run_facts(fit: Fit) -> dict[str, Any]:

@@ -77,7 +77,7 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         "auto", "dense", "direct", "cg", "push", "amg", "torch" (CUDA where torch finds it), or "literal": the
         paper's loop, one solve per vote.
     index : str, default "auto"
-        Neighbour search: "auto", "exact", "tree", "brute", "faiss" or "pynndescent".
+        Neighbour search: "auto", "exact", "tree", "brute", "cells", "faiss" or "pynndescent".
     n_jobs : int, optional
         Threads; all cores by default.
     random_state : int, Generator or None, optional

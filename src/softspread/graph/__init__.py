@@ -2,7 +2,10 @@
 
 graph.py      Graph: S, degrees, order, how it was made
 builders.py   knn_graph, epsilon_graph, affinity_graph
-neighbors.py  the built-in neighbour searches
+neighbors.py  exact neighbour searches, and what all searches share
+cells.py      the approximate search of our own
+libraries.py  searches of other libraries
+automatic.py  the default search
 registry.py   name -> search
 search.py     neighbours by the named search
 extension.py  ties of new items

@@ -52,8 +52,9 @@ def knn_graph(
         The kernel's sigma**2: "kth" = mean squared distance to the k-th neighbour, "mean" = mean over
         all k neighbours, or a positive number.
     index : str or function, default "auto"
-        "auto", "exact" ("tree" or "brute"), "faiss" or "pynndescent", the name of a plug-in, or a function
-        that searches, see :func:`softspread.testing.check_neighbor_search`.
+        "auto", "exact" ("tree" or "brute"), "cells", "faiss" or "pynndescent" (extra "approx"), the name of
+        a plug-in, or a function that searches, see :func:`softspread.testing.check_neighbor_search`. "auto"
+        is exact up to 50,000 items and where a sample shows few intrinsic dimensions, else "cells".
     normalization : str, default "symmetric"
         "symmetric" or "random_walk".
     n_jobs : int, optional

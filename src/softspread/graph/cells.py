@@ -8,6 +8,7 @@ neighbours among centres, done in the same way. How many cells to visit is tuned
 """
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,28 +16,37 @@ from numpy.typing import NDArray
 from softspread._common.progress import progress_bar
 from softspread._common.threads import Workers
 from softspread._common.types import AnyArray, IntArray, Neighbors
-from softspread._kernels.cells import assign_items, describe_cells, split_nodes, visit_cells
+from softspread._kernels.cells import (
+    assign_items,
+    describe_cells,
+    scan_within,
+    split_nodes,
+    visit_cells,
+)
 from softspread.graph.neighbors import (
     TARGET_RECALL,
+    TIE,
     TUNING_SAMPLE,
-    RecallSample,
     blocks,
     centred_singles,
     fill_gaps,
     measured_neighbors,
-    recall_sample,
 )
 
 SingleArray = NDArray[np.float32]
 ListArray = NDArray[np.int32]
 
 CELL_ITEMS = 32  # at most, before items move: smaller cells cost more centres, larger ones more distances
-NEAR_CELLS = 192  # looked at per item; those visited are the nearest of them
+NEAR_CELLS = 192  # listed per cell to begin with
 LISTED_FOR_MOVES = 64  # looked at to find the nearest centre
 FEWEST_VISITS = 8
+LISTED_PER_VISIT = 4  # of the cells listed for its own cell, an item visits the nearest quarter
+PATIENCE = 2.5  # tuning ends when so many times the visits find no more
+MOST_ITEMS = 256  # of one cell: copies of one item share a centre, and would be compared all with all
 ALL_PAIRS = 2_048  # rows up to which one cell that holds all is as quick
-CENTRE_VISITS = 48  # a centre's list need not be perfect
+CENTRE_VISITS = 48  # at least; a centre's list need not be perfect
 PART = 2_048  # items per task of a thread
+SAMPLE_PART = 32  # the same for exact searches
 NODES = 64  # nodes of one level of the tree per task, at least
 
 
@@ -120,6 +130,29 @@ def nearest_in_cells(
     return ids, squared
 
 
+def true_in_cells(
+    cells: Cells, queries: SingleArray, homes: ListArray, n_nearest: int, workers: Workers
+) -> tuple[ListArray, SingleArray]:
+    """As :func:`nearest_in_cells`, but exact; for samples, as every centre is looked at."""
+    ids, squared = nearest_in_cells(cells, queries, homes, n_nearest, FEWEST_VISITS, workers)
+    limits = squared.max(axis=1)
+
+    def work(part: slice) -> None:
+        scan_within(
+            queries[part],
+            limits[part],
+            cells.rows,
+            cells.starts,
+            cells.centres,
+            cells.radii,
+            ids[part],
+            squared[part],
+        )
+
+    workers.run(work, blocks(len(queries), SAMPLE_PART))
+    return ids, squared
+
+
 def search_cells(
     X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, show: bool
 ) -> Neighbors:
@@ -127,10 +160,11 @@ def search_cells(
 
     The number of cells to visit is tuned on one sample, recall measured on another.
     """
+    n = len(X)
     cells = cut_into_cells(centred_singles(X), workers)
-    n, homes = len(X), cells.homes()
-    sample = recall_sample(X, n_neighbors, TUNING_SAMPLE, workers, rng)
-    n_visits = _tuned_visits(X, cells, homes, sample, n_neighbors, workers)
+    sample = np.sort(rng.choice(n, min(n, TUNING_SAMPLE), replace=False))
+    cells, n_visits = _tuned(cells, sample, n_neighbors + 1, workers)
+    homes = cells.homes()
     found = np.empty((n, n_neighbors + 1), dtype=np.int64)
     with progress_bar("neighbours (cells)", n, show) as advance:
         for rows in blocks(n, 50_000):
@@ -141,25 +175,34 @@ def search_cells(
             advance(rows.stop - rows.start)
     fill_gaps(X, found, workers)
     details: dict[str, float | int | str] = {"cells": cells.n_cells, "visits": n_visits}
-    return measured_neighbors(X, found, n_neighbors, workers, rng, "cells", details, spent=sample.rows)
+    return measured_neighbors(
+        X, found, n_neighbors, workers, rng, "cells", details, spent=cells.order[sample]
+    )
 
 
-def _tuned_visits(
-    X: AnyArray, cells: Cells, homes: ListArray, sample: RecallSample, n_neighbors: int, workers: Workers
-) -> int:
-    """The fewest cells that reach the target recall on a sample."""
-    rank = np.empty(len(X), dtype=np.int64)
-    rank[cells.order] = np.arange(len(X))
-    rows = np.sort(rank[sample.rows])
-    asked = replace(sample, rows=cells.order[rows], limit=sample.limit[np.argsort(rank[sample.rows])])
-    most = cells.near.shape[1]
-    n_visits = min(FEWEST_VISITS, most)
-    while n_visits < most:
-        ids, _ = nearest_in_cells(cells, cells.rows[rows], homes[rows], n_neighbors + 1, n_visits, workers)
-        if asked.recall(X, np.where(ids < 0, -1, cells.order[ids])) >= TARGET_RECALL:
-            break
-        n_visits += max(2, n_visits // 4)
-    return int(min(n_visits, most))
+def _tuned(cells: Cells, sample: IntArray, n_nearest: int, workers: Workers) -> tuple[Cells, int]:
+    """The fewest visits that reach the target recall on some rows, and lists long enough for them."""
+    queries, homes = cells.rows[sample], cells.homes()[sample]
+    limit = true_in_cells(cells, queries, homes, n_nearest, workers)[1].max(axis=1, keepdims=True) * (1 + TIE)
+    n_visits = kept = min(FEWEST_VISITS, cells.n_cells)
+    best = -1.0
+    while True:
+        cells = _listed(cells, LISTED_PER_VISIT * n_visits, workers)
+        recall = float(
+            (nearest_in_cells(cells, queries, homes, n_nearest, n_visits, workers)[1] <= limit).mean()
+        )
+        if recall > best:
+            best, kept = recall, n_visits
+        if recall >= TARGET_RECALL or n_visits >= min(cells.n_cells, PATIENCE * kept):
+            return cells, kept
+        n_visits = min(cells.n_cells, n_visits + max(2, n_visits // 4))
+
+
+def _listed(cells: Cells, n_near: int, workers: Workers) -> Cells:
+    """The same cells with at least so many near ones listed for each, if there are that many."""
+    if min(n_near, cells.n_cells) <= cells.near.shape[1]:
+        return cells
+    return replace(cells, near=_near_lists(cells.centres, 2 * n_near, workers))
 
 
 def _one_cell(X: SingleArray) -> Cells:
@@ -215,6 +258,10 @@ def _gathered(
 ) -> Cells:
     """Cells of the items X[order], whose cells are ``homes``, in rising order; X[i] is item numbers[i]."""
     starts = np.flatnonzero(np.diff(homes, prepend=-1, append=homes[-1] + 1))
+    sizes = np.diff(starts)
+    if sizes.max() > MOST_ITEMS:
+        pieces = [np.arange(first, last, MOST_ITEMS) for first, last in pairwise(starts.tolist())]
+        starts = np.append(np.concatenate(pieces), starts[-1])
     rows = X[order]
     centres, radii = _described(rows, starts, workers)
     near = _near_lists(centres, n_near, workers)
@@ -225,7 +272,9 @@ def _near_lists(centres: SingleArray, n_near: int, workers: Workers) -> ListArra
     """The centres nearest to each centre, itself among them, nearest first."""
     n_near = min(n_near, len(centres))
     cells = cut_into_cells(centres, workers)
-    ids, squared = nearest_in_cells(cells, cells.rows, cells.homes(), n_near, CENTRE_VISITS, workers)
+    n_visits = min(cells.n_cells, max(CENTRE_VISITS, LISTED_PER_VISIT * n_near // CELL_ITEMS))
+    cells = _listed(cells, LISTED_PER_VISIT * n_visits, workers)
+    ids, squared = nearest_in_cells(cells, cells.rows, cells.homes(), n_near, n_visits, workers)
     ranked = np.take_along_axis(ids, np.argsort(squared, axis=1, kind="stable"), axis=1)
     near = np.empty_like(ranked)
     near[cells.order] = np.where(ranked < 0, -1, cells.order[ranked])

@@ -13,13 +13,13 @@ SEARCHES: "Registry[Search]" = Registry(
     {
         name: f"softspread.graph.{module}:search_{name}"
         for name, module in (
-            ("auto", "neighbors"),
+            ("auto", "automatic"),
             ("exact", "neighbors"),
             ("tree", "neighbors"),
             ("brute", "neighbors"),
             ("cells", "cells"),
-            ("faiss", "neighbors"),
-            ("pynndescent", "neighbors"),
+            ("faiss", "libraries"),
+            ("pynndescent", "libraries"),
         )
     },
 )

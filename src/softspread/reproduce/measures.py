@@ -137,7 +137,7 @@ class Bench:
     def cluster_graph(self, X: FloatArray, key: str) -> Graph:
         """Graph of points made for timing, built once for all ways of spreading."""
         if key not in self._graphs:
-            index = "exact" if len(X) <= FEW_ITEMS else "faiss"
+            index = "exact" if len(X) <= FEW_ITEMS else "cells"
             self._graphs = {key: {(20, "kth"): knn_graph(X, 20, index=index, n_jobs=1, random_state=0)}}
         return self._graphs[key][20, "kth"]
 

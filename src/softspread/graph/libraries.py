@@ -1,0 +1,118 @@
+"""Neighbour searches of other libraries, by extra "approx".
+
+Both are kept for comparison with our own search by cells, which is quicker and needs neither.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from softspread._common.extras import needs_extra
+from softspread._common.progress import progress_bar
+from softspread._common.threads import Workers
+from softspread._common.types import AnyArray, FloatArray, IntArray, Neighbors
+from softspread._kernels.neighbors import squared_distances
+from softspread.graph.neighbors import (
+    TARGET_RECALL,
+    TIE,
+    TUNING_SAMPLE,
+    blocks,
+    centred_singles,
+    fill_gaps,
+    measured_neighbors,
+    nearest_by_products,
+)
+
+TRAINING_POINTS = 200_000  # short training: cells need not be perfect, only even
+TRAINING_ROUNDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class RecallSample:
+    """Some items, and how far away their true neighbours are."""
+
+    rows: IntArray  # (m,)
+    limit: FloatArray  # (m, 1)  squared distance to the farthest true neighbour
+
+    def recall(self, X: AnyArray, found: IntArray) -> float:
+        """Share of the found rows that are as near as the true neighbours; -1 is none."""
+        squared = np.empty(found.shape)
+        squared_distances(X, X[self.rows], np.maximum(found, 0), squared)
+        return float(((squared <= self.limit) & (found >= 0)).mean())
+
+
+def search_faiss(
+    X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, show: bool
+) -> Neighbors:
+    """Approximate search by an inverted file.
+
+    The number of cells to probe is tuned on one sample, recall measured on another.
+    """
+    with needs_extra("approx", 'index="faiss" needs faiss-cpu'):
+        import faiss
+
+    centred = centred_singles(X)
+    n, d = centred.shape
+    n_cells = int(min(4 * np.sqrt(n), n / 39)) or 1  # faiss wants 39 training points a cell
+    threads_before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(workers.n_threads)
+    try:
+        inverted = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, n_cells)
+        inverted.cp.niter = TRAINING_ROUNDS
+        inverted.cp.seed = int(rng.integers(2**31 - 1))
+        trained = rng.choice(n, min(n, TRAINING_POINTS), replace=False)
+        inverted.train(centred[np.sort(trained)])
+        inverted.add(centred)
+        sample = _recall_sample(X, n_neighbors, workers, rng)
+        inverted.nprobe = n_probes = _tuned_probes(X, centred, inverted, n_cells, sample, n_neighbors)
+        found = np.empty((n, n_neighbors + 1), dtype=np.int64)
+        with progress_bar("neighbours (faiss)", n, show) as advance:
+            for rows in blocks(n, 20_000):
+                found[rows] = inverted.search(centred[rows], n_neighbors + 1)[1]
+                advance(rows.stop - rows.start)
+    finally:
+        faiss.omp_set_num_threads(threads_before)
+    fill_gaps(X, found, workers)
+    details: dict[str, float | int | str] = {"cells": n_cells, "probes": n_probes}
+    return measured_neighbors(X, found, n_neighbors, workers, rng, "faiss", details, spent=sample.rows)
+
+
+def _recall_sample(X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator) -> RecallSample:
+    """A sample of items to tune on, each counted as its own nearest neighbour."""
+    rows = np.sort(rng.choice(len(X), min(len(X), TUNING_SAMPLE), replace=False))
+    squared = nearest_by_products(X, X[rows], n_neighbors + 1, workers)[1]
+    return RecallSample(rows, squared[:, -1:] * (1 + TIE))
+
+
+def _tuned_probes(
+    X: AnyArray, centred: AnyArray, inverted: Any, n_cells: int, sample: RecallSample, n_neighbors: int
+) -> int:
+    """The fewest probed cells that reach the target recall on a sample."""
+    n_probes = 4
+    while n_probes < n_cells:
+        inverted.nprobe = n_probes
+        found = inverted.search(centred[sample.rows], n_neighbors + 1)[1]
+        if sample.recall(X, found) >= TARGET_RECALL:
+            break
+        n_probes = n_probes + max(2, n_probes // 4)
+    return min(n_probes, n_cells)
+
+
+def search_pynndescent(
+    X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, show: bool
+) -> Neighbors:
+    """Approximate, by nearest-neighbour descent; recall is measured on a sample."""
+    with needs_extra("approx", 'index="pynndescent" needs pynndescent'):
+        from pynndescent import NNDescent
+    centred = centred_singles(X)
+    index = NNDescent(
+        centred,
+        n_neighbors=n_neighbors + 1,  # it counts the item itself
+        random_state=int(rng.integers(2**31 - 1)),
+        n_jobs=workers.n_threads,
+        verbose=show,
+    )
+    found = np.asarray(index.neighbor_graph[0], dtype=np.int64)
+    fill_gaps(X, found, workers)
+    return measured_neighbors(X, found, n_neighbors, workers, rng, "pynndescent")
