@@ -17,6 +17,9 @@ ALL = {
     "overlap": 2,
     "uniform_share": 0.5,
     "gold_share": 0.2,
+    "classes": ("fly", "bee", "cat"),
+    "merged": (("ant", "fly"),),
+    "left_out": ("mal",),
 }
 
 

@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from softspread.web.project.service import Service
 
 LIBRARIES = (
-    *("alembic", "argon2", "fastapi", "jinja2", "markdown_it", "PIL", "python_multipart", "sqlalchemy"),
+    *(
+        "alembic",
+        "argon2",
+        "fastapi",
+        "jinja2",
+        "krippendorff",
+        "markdown_it",
+        "PIL",
+        "python_multipart",
+        "sqlalchemy",
+    ),
     "uvicorn",
 )
 DATA_DIR, DEMO_DIR = Path("softspread-data"), Path("softspread-demo-data")

@@ -13,7 +13,7 @@ from softspread.errors import StoreError
 from softspread.web.http.access import ADDRESS_PREFIX, RATE_LIMITS, AppContext, RateLimits
 from softspread.web.http.middleware import LARGEST_BODY, Largest, SecurityMiddleware
 from softspread.web.http.problems import HANDLED, answer_problem
-from softspread.web.http.routes import label_studio, pages, people, project, results, voting
+from softspread.web.http.routes import label_studio, pages, people, project, results, review, voting
 from softspread.web.log.accounts import DAY, RULES, AccountRules, Accounts
 from softspread.web.project.service import Service
 
@@ -64,7 +64,7 @@ def create_app(
         lifespan=life,
     )
     app.state.context = context
-    for part in (voting, results, people, project, label_studio, pages):
+    for part in (voting, results, review, people, project, label_studio, pages):
         app.include_router(part.router)
     app.include_router(label_studio.router, prefix=f"{ADDRESS_PREFIX}/{{token}}", include_in_schema=False)
     app.mount("/static", _Static(directory=Path(__file__).parent / "static"))

@@ -155,6 +155,33 @@ class PasswordIn(Strict):
     new: Annotated[str, StringConstraints(max_length=1_000)]
 
 
+class DecisionIn(Strict):
+    """What an item is, as a lead has decided; None takes the decision back."""
+
+    item: ItemId
+    label: Label | None
+
+
+class ItemIn(Strict):
+    """An item."""
+
+    item: ItemId
+
+
+class ClassIn(Strict):
+    """A class as it shall be; ``was``: the present classes that it takes in with their votes."""
+
+    name: Label
+    was: Annotated[list[Label], Field(max_length=MOST_CLASSES)] = []
+
+
+class ClassesIn(Strict):
+    """All classes in their order. ``revision``: refuse if there were changes since."""
+
+    classes: Annotated[list[ClassIn], Field(min_length=2, max_length=MOST_CLASSES)]
+    revision: Annotated[int, Field(ge=0, le=2**53)] | None = None
+
+
 class ProjectChange(Strict):
     """Settings to change; those that are left out stay. ``revision``: refuse if there were changes since."""
 
@@ -167,6 +194,7 @@ class ProjectChange(Strict):
     overlap: Annotated[int, Field(ge=1, le=MOST_OVERLAP)] = 1
     uniform_share: Annotated[float, Field(ge=0, le=1)] = 0.0
     gold_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    left_out: Annotated[list[Name], Field(max_length=MOST_ROWS)] = []
     revision: Annotated[int, Field(ge=0, le=2**53)] | None = None
 
 
@@ -200,6 +228,8 @@ class ProjectOut(BaseModel):
     status: str
     uniform_share: float
     gold_share: float
+    left_out: list[str]
+    preparing: bool
     revision: int
 
 

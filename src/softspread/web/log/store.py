@@ -211,6 +211,12 @@ class Store:
             wanted = wanted.where(log.annotator == annotator)
         return [Entry(**row) for row in self.rows(wanted)]
 
+    def spoken(self, kind: int, limit: int) -> list[Entry]:
+        """The last entries of a kind, newest first."""
+        log = models.log.c
+        wanted = sa.select(models.log).where(log.kind == kind).order_by(log.id.desc()).limit(limit)
+        return [Entry(**row) for row in self.rows(wanted)]
+
     def keys_starting(self, annotators: Sequence[str], start: str) -> list[tuple[str, str]]:
         """(annotator, key) of these users' standing votes whose key begins like this, in order."""
         log, later = models.log.c, models.log.alias()

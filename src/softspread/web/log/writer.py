@@ -10,8 +10,9 @@ answer was lost may stand.
 import logging
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from softspread.errors import StoreError
@@ -48,6 +49,7 @@ class Writer:
         self._waiting: queue.Queue[_Waiting | None] = queue.Queue()
         self._n_waiting = 0
         self._in_doubt = False
+        self._turn = threading.Lock()  # held while a group is written
         self._thread = threading.Thread(target=self._run, name="softspread-writer", daemon=True)
 
     def start(self) -> None:
@@ -59,6 +61,18 @@ class Writer:
         if self._thread.is_alive():
             self._waiting.put(None)
             self._thread.join()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Votes wait inside the block; all that are in the log are known to the history."""
+        with self._turn:
+            if self._in_doubt:
+                self._catch_up()
+            yield
+
+    def follow(self, history: History) -> None:
+        """Write into another history from now on, one that knows all of the log; only while paused."""
+        self._history = history
 
     def submit(self, entries: Sequence[Entry]) -> "Future[list[Outcome]]":
         """Ask for entries of one sender, in order; the answer comes after the commit."""
@@ -78,7 +92,8 @@ class Writer:
             if not group:
                 return
             try:
-                self._write(group)
+                with self._turn:
+                    self._write(group)
             except Exception as error:  # one strange vote must not end all voting
                 self._in_doubt = True
                 expected = isinstance(error, StoreError)

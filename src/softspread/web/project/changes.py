@@ -17,7 +17,9 @@ FACT = "settings"
 CHANGEABLE = (
     *("title", "question", "guidelines", "status"),
     *("mode", "strategy", "overlap", "uniform_share", "gold_share"),
+    *("classes", "merged", "left_out"),
 )
+LEARNED = ("classes", "merged", "left_out")  # of these, the page learns again before they are in force
 
 
 class ConflictError(InputError):
@@ -33,7 +35,7 @@ class Changes:
 
     def applied_to(self, settings: Settings) -> Settings:
         """The settings in force; InputError where the changes make no sense with these settings."""
-        return replace(settings, **self.values)
+        return replace(settings, **{name: _as_set(value) for name, value in self.values.items()})
 
     def and_then(self, values: dict[str, Any]) -> "Changes":
         """With further changes.
@@ -49,6 +51,11 @@ class Changes:
                 f"{unknown[0]!r} cannot be changed while the server runs; {', '.join(CHANGEABLE)} can."
             )
         return Changes({**self.values, **values}, self.revision + 1)
+
+
+def _as_set(value: Any) -> Any:
+    """As the settings hold it: JSON knows no tuples."""
+    return tuple(map(_as_set, value)) if isinstance(value, list | tuple) else value
 
 
 def read_changes(store: Store) -> Changes:

@@ -24,7 +24,12 @@ from softspread.web.project.thread_priority import lower_priority
 
 Choosing = Callable[[], ChosenFrom]
 KNOWN = ("uncertainty", "uniform")  # strategies that say how probable their picks are
-UNIFORM, FEWEST, GOLD = "uniform", "fewest votes", "gold"  # ways to choose beside the strategy
+UNIFORM, FEWEST, GOLD, AGAIN = (
+    "uniform",
+    "fewest votes",
+    "gold",
+    "asked again",
+)  # ways to choose beside the strategy
 
 
 class Pick(NamedTuple):
@@ -76,6 +81,7 @@ class Queue:
         self._rng, self._clock, self._prepare = rng, clock, prepare
         self._choosing_rng = rng.spawn(1)[0]
         self._pool: list[Pick] = []
+        self._again: set[int] = set()  # rows that a lead wants one more vote on
         self._given: dict[str, dict[int, Pick]] = {}  # user -> row -> how it was chosen
         self._size, self._n_handed, self._refilled_at = rule.pool_size, 0, -np.inf
         self._leases: dict[int, dict[str, float]] = {}  # row -> user -> until
@@ -99,6 +105,25 @@ class Queue:
             self._rule, self._pool = rule, []
             self._chosen_at = -np.inf
         self.refill()
+
+    def take_over(self, older: "Queue") -> None:
+        """Go on with the leases of an older queue of the same items, and with how they were chosen."""
+        with older._lock:
+            self._given, self._leases, self._held = older._given, older._leases, older._held
+            self._again = older._again
+            older._given, older._leases, older._held, older._again = {}, {}, {}, set()
+
+    def set_gold(self, rows: Sequence[int]) -> None:
+        """Items with known answers from now on."""
+        with self._lock:
+            self._gold = list(rows)
+            self._gold_rows = np.zeros(len(self.counts), dtype=bool)
+            self._gold_rows[self._gold] = True
+
+    def ask_again(self, row: int) -> None:
+        """Hand an item out once more, to someone who has not seen it, before all others."""
+        with self._lock:
+            self._again.add(row)
 
     def stop(self) -> None:
         """End."""
@@ -140,6 +165,8 @@ class Queue:
         with self._lock:
             for annotator, row, change in changes:
                 self.counts[row] += change
+                if change > 0:
+                    self._again.discard(row)
                 if change >= 0:
                     self._release(annotator, row)
 
@@ -252,10 +279,14 @@ class Queue:
         voted, skipped = self._ledger.seen_by(annotator)
         if row in voted or row in skipped or row in self._held.get(annotator, {}):
             return False
-        free = not self._leases.get(row) and self.counts[row] < self._rule.overlap
+        wanted = self.counts[row] < self._rule.overlap or row in self._again
+        free = not self._leases.get(row) and wanted
         return bool(free or self._gold_rows[row])
 
     def _next_for(self, annotator: str) -> Pick | None:
+        for row in self._again:
+            if self._fits(annotator, row):
+                return Pick(row, AGAIN, None)
         if self._gold and self._rng.random() < self._rule.gold_share:
             unseen = [row for row in self._gold if self._fits(annotator, row)]
             if unseen:  # everybody gets every one of them, sooner or later

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,15 @@ import pandas as pd
 from softspread._common import validation
 from softspread._common.digests import digest_array
 from softspread._common.types import AnyArray, FloatArray, IntArray
-from softspread.errors import InputError, StoreError
+from softspread.errors import InputError, SoftspreadError, StoreError
 from softspread.estimators.labeler import REFIT, RefitRule
 from softspread.graph.graph import Graph
 from softspread.votes.reading import Names
+from softspread.votes.table import VoteTable
 from softspread.web.log.clock import SteadyClock
 from softspread.web.log.entry import (
     BROKEN,
+    DECIDED,
     FLAG,
     IMPORTED,
     LONGEST_KEY,
@@ -43,13 +45,15 @@ from softspread.web.log.store import Store
 from softspread.web.log.suggestions import written
 from softspread.web.log.writer import Writer
 from softspread.web.project.analyst import Analyst, latency, records, timeline
-from softspread.web.project.changes import Changes, ConflictError, read_changes, write_changes
+from softspread.web.project.changes import LEARNED, Changes, ConflictError, read_changes, write_changes
+from softspread.web.project.classes import WantedClass, regrouped, rename
 from softspread.web.project.in_words import learned_from
 from softspread.web.project.item_map import ItemMap, load_or_map
 from softspread.web.project.items import ItemSource
 from softspread.web.project.learner import CONFIDENCE_LEVEL, Learner
 from softspread.web.project.live_state import LiveState
 from softspread.web.project.queue import Queue, QueueRule
+from softspread.web.project.review import agreement, decisions, listed, people, people_votes
 from softspread.web.project.saved_graph import load_or_build
 from softspread.web.project.settings import FINISHED, GRAPH_FILE, RUNNING, Settings
 from softspread.web.project.snapshots import load_learned, save_learned
@@ -57,6 +61,8 @@ from softspread.web.project.thread_priority import lower_priority
 
 MAP_FILE = "map.npz"
 MOST_AHEAD = 20  # items that one user may hold
+MOST_NOTES = 200  # shown at once
+DECISION_WEIGHT = 5.0  # votes: more than the people who usually look at one item
 IMPORTED_AT_ONCE = 200  # votes: a commit each
 logger = logging.getLogger(__name__)
 
@@ -111,11 +117,16 @@ class Service:
         if len(items) != len(X):
             raise InputError(f"there are {len(items):,} items but {len(X):,} embeddings.")
         self.items, self._X, self._graph, self._features = items, X, graph, features
-        self.classes = list(settings.classes)
         self._prior: FloatArray | None = None
         if prior is not None:
-            self._prior = validation.prior(prior, len(items), len(self.classes))
-        self._column_of = {name: column for column, name in enumerate(self.classes)}
+            self._prior = validation.prior(prior, len(items), len(settings.classes))
+        self._take_settings(settings)
+        self.page_revision = 0  # of what an open vote page shows
+        self._prepared = threading.Condition()
+        self._preparing, self._stopping = False, False
+        self._preparer = threading.Thread(
+            target=self._prepare_forever, name="softspread-prepare", daemon=True
+        )
         self.clock = SteadyClock(clock)
         self.gold = self._read_gold()
         self.map: ItemMap | None = None
@@ -142,25 +153,18 @@ class Service:
         self.store.start()
         try:
             self.changes = read_changes(self.store)
-            self.settings = settings = self.changes.applied_to(self._started_with)
-            self.history = History(self.items.index, self.classes)
+            settings = self.changes.applied_to(self._started_with)
+            self._take_settings(settings)
+            self.page_revision = self.changes.revision
+            self.history = self._read_log(settings)
             self.graph = self._graph or load_or_build(
                 settings.data_dir / GRAPH_FILE,
                 self._X,
                 digest_array(self._X).hex(),
                 settings.n_neighbors,
             )
-            self.learner = Learner(
-                self.graph,
-                self.history,
-                Names(len(self.items), np.asarray(self.items.ids), np.array(self.classes, dtype=object)),
-                settings.alpha,
-                self._prior,
-                self._features,
-                settings.n_jobs,
-            )
+            self.learner = self._new_learner(settings, self.history)
             self.state = LiveState(self.learner, self.history, self.items.ids, refit=self._refit)
-            self.history.take_blocks(self.store.read_log())
             self.clock.not_before(self.history.last_time)
             self.ledger = Ledger(self._place_of)
             self.ledger.read(self.history)
@@ -169,27 +173,25 @@ class Service:
             self.state.begin(learned)
             if learned is None:
                 self._save_learned()
-            self.queue = Queue(
-                self.history.counts(len(self.items)),
-                self.ledger,
-                self.state.choosing,
-                _queue_rule(settings),
-                rng=np.random.default_rng(settings.seed),
-                gold=list(self.gold),
-                prepare=self.state.prepare,
-            )
+            self.queue = self._new_queue(settings, self.history, self.state)
+            self._follow_decisions()
             self.queue.start()
             self.analyst = Analyst(self.state, self.history, self.gold, self._changed, self._save_learned)
             self.writer = Writer(self.store, self.history, self.ledger, self.clock, self._on_growth)
             self.writer.start()
             self.analyst.start()
             self._mapper.start()
+            self._preparer.start()
         except BaseException:
             self.store.close()
             raise
 
     def stop(self) -> None:
         """Write what waits, save the state, close the database."""
+        with self._prepared:
+            self._stopping = True
+            self._prepared.notify_all()
+        self._preparer.join()
         self.writer.stop()
         self.queue.stop()
         self.state.stop()
@@ -209,13 +211,121 @@ class Service:
             if revision is not None and revision != self.changes.revision:
                 raise ConflictError("someone changed the settings meanwhile; reload the page and try again.")
             changes = self.changes.and_then(values)
-            settings = changes.applied_to(self._started_with)
-            write_changes(self.store, changes)
-            rule_changed = _queue_rule(settings) != _queue_rule(self.settings)
-            self.settings, self.changes = settings, changes
-            if rule_changed:
-                self.queue.set_rule(_queue_rule(settings))
+            self._adopt(changes)
         self._changed()
+
+    def change_classes(self, wanted: Sequence[WantedClass], revision: int | None = None) -> None:
+        """Rename, merge, order or add classes; in force as soon as the page has learned again."""
+        names, merged = rename(self._target.classes, dict(self._target.merged), wanted)
+        self.change({"classes": list(names), "merged": [list(pair) for pair in merged.items()]}, revision)
+
+    @property
+    def _target(self) -> Settings:
+        """The settings that the database asks for; those in force may be behind."""
+        return self.changes.applied_to(self._started_with)
+
+    def _adopt(self, changes: Changes) -> None:
+        """Keep changes and put them in force, or have what must be learned for them prepared."""
+        target = changes.applied_to(self._started_with)
+        write_changes(self.store, changes)
+        self.changes = changes
+        now = {name: getattr(self.settings, name) for name in LEARNED}
+        settings = replace(target, **now)
+        if _queue_rule(settings) != _queue_rule(self.settings):
+            self.queue.set_rule(_queue_rule(settings))
+        self.settings = settings
+        with self._prepared:
+            self._preparing = settings != target
+            if not self._preparing:
+                self.page_revision = changes.revision
+            self._prepared.notify_all()
+
+    # ------------------------------------------------------------------------- changes that must be learned
+    @property
+    def preparing(self) -> bool:
+        """Whether a change waits until the page has learned for it."""
+        return self._preparing
+
+    def wait_until_prepared(self, seconds: float) -> bool:
+        """Wait until no change is being prepared; False if that takes longer."""
+        with self._prepared:
+            return self._prepared.wait_for(lambda: not self._preparing, seconds)
+
+    def _prepare_forever(self) -> None:
+        """Learn beside the voting for what a lead has changed, then put it in force in one step."""
+        lower_priority()
+        while True:
+            with self._prepared:
+                self._prepared.wait_for(lambda: self._preparing or self._stopping)
+                if self._stopping:
+                    return
+            try:
+                self._prepare()
+            except (SoftspreadError, ArithmeticError, MemoryError):
+                logger.exception("a change of the project could not be prepared; a restart tries again")
+                with self._prepared:
+                    self._preparing = False
+                    self._prepared.notify_all()
+
+    def _prepare(self) -> None:
+        target = self._target
+        history = self._read_log(target)
+        learner = self._new_learner(target, history)
+        state = LiveState(learner, history, self.items.ids, refit=self._refit)
+        state.begin()
+        older = self.queue, self.state, self.analyst
+        with self._changing, self.writer.paused():
+            if self._target != target and any(
+                getattr(self._target, name) != getattr(target, name) for name in LEARNED
+            ):
+                state.stop()  # changed again meanwhile: once more
+                return
+            history.take_blocks(self.store.read_log(history.last_id))
+            self._take_settings(self._target)
+            queue = self._new_queue(self.settings, history, state)
+            queue.take_over(self.queue)
+            self.history, self.learner, self.state, self.queue = history, learner, state, queue
+            self.analyst = Analyst(state, history, self.gold, self._changed, self._save_learned)
+            self._follow_decisions()
+            self.writer.follow(history)
+        state.notify()
+        queue.start()
+        self.analyst.start()
+        with self._prepared:
+            self.page_revision, self._preparing = self.changes.revision, False
+            self._prepared.notify_all()
+        self._save_learned()
+        self._changed()
+        for part in older:
+            part.stop()
+
+    def _take_settings(self, settings: Settings) -> None:
+        self.settings, self.classes = settings, list(settings.classes)
+        self._column_of = {name: column for column, name in enumerate(self.classes)}
+        self._column_of |= {old: self._column_of[name] for old, name in settings.merged}
+
+    def _read_log(self, settings: Settings) -> History:
+        history = History(self.items.index, settings.classes, dict(settings.merged), settings.left_out)
+        history.take_blocks(self.store.read_log())
+        return history
+
+    def _new_learner(self, settings: Settings, history: History) -> Learner:
+        prior = self._prior
+        if prior is not None and settings.classes != self._started_with.classes:
+            prior = regrouped(prior, self._started_with.classes, settings.classes, dict(settings.merged))
+        names = Names(len(self.items), np.asarray(self.items.ids), np.array(settings.classes, dtype=object))
+        return Learner(self.graph, history, names, settings.alpha, prior, self._features, settings.n_jobs)
+
+    def _new_queue(self, settings: Settings, history: History, state: LiveState) -> Queue:
+        return Queue(
+            history.counts(len(self.items)),
+            self.ledger,
+            state.choosing,
+            _queue_rule(settings),
+            rng=np.random.default_rng(settings.seed),
+            gold=list(self.gold),
+            prepare=state.prepare,
+        )
 
     def _save_learned(self) -> None:
         save_learned(self.settings.data_dir, self.state.learned)
@@ -240,9 +350,20 @@ class Service:
         )
         names = self.history.annotators
         done = zip(kind, rows, annotator, strict=True)
-        self.queue.voted([(names[a], r, VOTES_ADDED[k]) for k, r, a in done if k not in SPOKEN])
+        added = {k: VOTES_ADDED[k] for k in VOTES_ADDED if k not in SPOKEN}
+        counts = self.history.counts_votes_of
+        self.queue.voted([(names[a], r, added[k] * counts(names[a])) for k, r, a in done if k in added])
+        if any(names[number] == DECIDED for number in set(annotator)):
+            self._follow_decisions()
         self.state.notify()
         self._changed()
+
+    def _follow_decisions(self) -> None:
+        """What a lead has decided is a known answer, like those of the gold file."""
+        known = self._read_gold() | decisions(self.history)
+        self.gold.clear()
+        self.gold.update(known)
+        self.queue.set_gold(list(known))
 
     def _changed(self) -> None:
         self.version += 1
@@ -323,6 +444,27 @@ class Service:
         """An undo of the annotator's own vote, named by its key, ready to be submitted."""
         self._check_open()
         return Entry(UNDO, _checked_key(key), annotator, origin=origin, undoes_key=vote_key)
+
+    def decide(self, lead: str, item: str, label: str, key: str) -> list[Entry]:
+        """A lead's decision about an item in place of an earlier one, ready to be submitted.
+
+        A vote of nobody with `DECISION_WEIGHT`, and a known answer like those of the gold file.
+        """
+        made = self._vote(DECIDED, item, label, key, False, DECIDED)
+        new = replace(made, weight=DECISION_WEIGHT, chosen=DECIDED, note=f"by {lead}")
+        return [*self.take_back_decision(item, f"undo-{key}"[:LONGEST_KEY]), new]
+
+    def take_back_decision(self, item: str, key: str) -> list[Entry]:
+        """The undo of a decision, ready to be submitted; nothing where there is none."""
+        number = self.ledger.standing.get(DECIDED, {}).get(self.row_of(item))
+        if number is None:
+            return []
+        (vote,) = self.store.entries(number - 1, 1)
+        return [Entry(UNDO, key, DECIDED, origin=DECIDED, undoes_key=vote.key)]
+
+    def ask_again(self, item: str) -> None:
+        """Have someone else vote on an item once more; forgotten by a restart."""
+        self.queue.ask_again(self.row_of(item))
 
     def submit(self, entries: Sequence[Entry]) -> "Future[list[Outcome]]":
         """Have entries written; the answer comes after the commit."""
@@ -438,6 +580,52 @@ class Service:
             "learned": learned_from(self.state.learned),
             **self.analyst.quality,
         }
+
+    def review(self) -> dict[str, Any]:
+        """Everything that a lead may want to look at again, with people and their agreement."""
+        votes = people_votes(self.history)
+        rows, place = np.unique(votes.rows, return_inverse=True)
+        p = self.state.soft_labels(rows).p if len(rows) else np.empty((0, len(self.classes)))
+        probability = p[place, votes.columns] if len(rows) else np.empty(0)
+        lists = listed(self.history, votes, probability, len(self.classes))
+        shown = {name: self._looked_at(found, votes) for name, found in lists.items() if name != "surprising"}
+        names = [] if votes.annotators is None else votes.annotators.tolist()
+        shown["surprising"] = [
+            card | {"annotator": names[number], "voted": self.classes[votes.columns[number]]}
+            for number in lists["surprising"]
+            for card in self._looked_at([(int(votes.rows[number]), None)], votes)
+        ]
+        return {
+            "lists": shown,
+            "notes": self._notes(),
+            "people": [asdict(person) for person in people(self.history)],
+            "agreement": agreement(votes, len(self.classes)),
+            "done": self.queue.done,
+            "left_out": self._target.left_out,
+            "preparing": self.preparing,
+        }
+
+    def _looked_at(self, found: Sequence[tuple[int, int | None]], votes: VoteTable) -> list[dict[str, Any]]:
+        """Items with their votes, soft labels and decisions, ready for JSON."""
+        rows = [row for row, _ in found]
+        decided = decisions(self.history)
+        made = []
+        for (row, times), card, label in zip(found, self.cards(rows), self.soft_labels(rows), strict=True):
+            counts = np.bincount(votes.columns[votes.rows == row], minlength=len(self.classes))
+            choice = decided.get(row)
+            more = {"people": times, "counts": counts.tolist()}
+            made.append(
+                vars(card) | label | more | {"decided": None if choice is None else self.classes[choice]}
+            )
+        return made
+
+    def _notes(self) -> list[dict[str, Any]]:
+        """The last words about items, newest first."""
+        kept = [entry for entry in self.store.spoken(FLAG, MOST_NOTES) if entry.item in self.items.index]
+        return [
+            {"item": entry.item, "annotator": entry.annotator, "note": entry.note, "at": entry.created_at}
+            for entry in kept
+        ]
 
     def map_places(self) -> bytes:
         """Rows (uint32) and places (float32 x, y) of the shown items; empty while the map is being drawn."""

@@ -38,6 +38,8 @@ class Settings:
     mode: str = "blind"  # "assisted" shows the soft label before the vote, which biases people
     strategy: str = "uncertainty"
     overlap: int = 3  # an item is handed out until this many users have voted on it
+    merged: tuple[tuple[str, str], ...] = ()  # (earlier name, present class) of renamed and merged classes
+    left_out: tuple[str, ...] = ()  # people whose votes do not count
     gold: tuple[tuple[str, str], ...] = ()  # (item, class) with known answers
     gold_share: float = 0.05  # of the items that a user gets
     uniform_share: float = 0.15  # of the items chosen that are drawn uniformly: they speak for all items

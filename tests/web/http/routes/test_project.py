@@ -82,3 +82,18 @@ def test_a_finished_project_refuses_votes_in_words(world):
     answer = cast(world.browser("ben"), "k")
     assert answer.status_code == 409
     assert "finished" in answer.text
+
+
+def test_classes_are_changed_by_admins_only_and_refused_with_a_reason(world):
+    """The answer says what is asked for; it is in force when the page has learned for it."""
+    wanted = {"classes": [{"name": "insect", "was": ["ant", "bee"]}, {"name": "cat", "was": ["cat"]}]}
+    assert world.program("ben").put("/api/v1/classes", json=wanted).status_code == 403
+    assert world.browser().put("/api/v1/classes", json=wanted).status_code == 401
+    ada = world.browser("ada")
+    lost = {"classes": [{"name": "ant", "was": ["ant"]}, {"name": "cat", "was": ["cat"]}]}
+    answer = ada.put("/api/v1/classes", json=lost)
+    assert (answer.status_code, "need a place" in answer.text) == (400, True)
+    assert ada.put("/api/v1/classes", json=wanted | {"revision": 7}).status_code == 409
+    assert ada.put("/api/v1/classes", json=wanted).status_code == 200
+    assert world.service.wait_until_prepared(60)
+    assert world.browser("ben").get("/api/v1/project").json()["classes"] == ["insect", "cat"]

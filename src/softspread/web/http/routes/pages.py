@@ -94,7 +94,7 @@ async def vote(request: Request, user: PageUser, context: Context) -> Response:
         "csrf": user.csrf,
         "lease": settings.lease_seconds,
         "captions": settings.mode != "blind",  # a path such as cat/001.jpg gives the answer away
-        "revision": context.service.changes.revision,
+        "revision": context.service.page_revision,
     }
     shown = {
         "question": settings.question,
@@ -110,6 +110,13 @@ async def dashboard(request: Request, user: PageAdmin, context: Context) -> Resp
     """The dashboard."""
     config = {"classes": context.service.classes, "csrf": user.csrf}
     return page(request, "dashboard.html", user=user, config=config)
+
+
+@router.get("/review")
+async def review(request: Request, user: PageAdmin, context: Context) -> Response:
+    """What a lead looks at again."""
+    config = {"classes": context.service.classes, "csrf": user.csrf}
+    return page(request, "review.html", user=user, config=config)
 
 
 @router.get("/people")
@@ -130,7 +137,7 @@ async def account(request: Request, user: PageUser, accounts: PageAccounts) -> R
 async def project(request: Request, user: PageAdmin, context: Context) -> Response:
     """The settings."""
     service = context.service
-    config = {"csrf": user.csrf, "revision": service.changes.revision}
+    config = {"csrf": user.csrf, "revision": service.changes.revision, "classes": service.classes}
     limits = {"longest_question": LONGEST_QUESTION, "longest_guidelines": LONGEST_GUIDELINES}
     return page(
         request,
@@ -140,6 +147,7 @@ async def project(request: Request, user: PageAdmin, context: Context) -> Respon
         settings=service.settings,
         strategies=STRATEGIES.names(),
         guidelines=render(service.settings.guidelines),
+        preparing=service.preparing,
         **limits,
     )
 

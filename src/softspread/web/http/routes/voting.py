@@ -55,7 +55,7 @@ async def sync(request: Request) -> Response:
         "items": context.service.assign(user.name, body.wanted, body.holding) if body.wanted else [],
         "progress": context.service.progress(user.name),
         "status": context.service.settings.status,
-        "revision": context.service.changes.revision,
+        "revision": context.service.page_revision,
     }
     return Response(_as_json(answer), media_type="application/json")
 

@@ -1,6 +1,6 @@
 // The project page: settings that take effect at once.
 
-import { $, ask, config } from "./shared.js";
+import { $, ask, config, make } from "./shared.js";
 
 const SAVED = "softspread:saved"; // a word that outlives the reload after saving
 const shares = ["uniform_share", "gold_share"]; // shown in percent
@@ -15,16 +15,21 @@ function values() {
   return found;
 }
 
-async function change(body) {
-  $("problem").hidden = true;
+function change(body) {
+  send("problem", () => ask("PATCH", "/api/v1/project", { ...body, revision: config.revision }));
+}
+
+/** Ask, then show the page as it is now; what went wrong is said in its place. */
+async function send(place, request) {
+  $(place).hidden = true;
   try {
-    await ask("PATCH", "/api/v1/project", { ...body, revision: config.revision });
+    await request();
     sessionStorage.setItem(SAVED, "Saved.");
     location.reload();
   } catch (error) {
-    $("problem").hidden = false;
-    $("problem").textContent = error.message;
-    $("problem").scrollIntoView({ block: "nearest" });
+    $(place).hidden = false;
+    $(place).textContent = error.message;
+    $(place).scrollIntoView({ block: "nearest" });
   }
 }
 
@@ -40,3 +45,36 @@ $("status").addEventListener("click", ({ target }) => {
 });
 $("saved").textContent = sessionStorage.getItem(SAVED) ?? "";
 sessionStorage.removeItem(SAVED);
+
+// ---------------------------------------------------------------------------------------------------------- classes
+function classRow(name, was) {
+  const move = (step) => ({ target }) => {
+    const row = target.closest(".class-row"), other = step < 0 ? row.previousElementSibling : row.nextElementSibling;
+    if (other && step < 0) other.before(row);
+    else if (other) other.after(row);
+    target.focus();
+  };
+  const arrow = (text, word, step) => make("button", { type: "button", title: word, "aria-label": `${word}: ${name || "new class"}`, onclick: move(step) }, text);
+  const row = make("div", { class: "class-row" }, make("input", { value: name, maxLength: 200, autocomplete: "off", "aria-label": was ? `Name of the class ${was}` : "Name of the new class" }), arrow("↑", "Move up", -1), arrow("↓", "Move down", 1));
+  if (was) row.dataset.was = was;
+  return row;
+}
+$("class-rows").append(...config.classes.map((name) => classRow(name, name)));
+$("add-class").addEventListener("click", () => {
+  const row = classRow("", "");
+  $("class-rows").append(row);
+  row.firstChild.focus();
+});
+$("save-classes").addEventListener("click", () => {
+  const wanted = new Map(); // rows of one name are one class
+  for (const row of $("class-rows").children) {
+    const name = row.firstChild.value.trim();
+    if (!name && !row.dataset.was) continue;
+    if (!wanted.has(name)) wanted.set(name, []);
+    if (row.dataset.was) wanted.get(name).push(row.dataset.was);
+  }
+  const classes = [...wanted].map(([name, was]) => ({ name, was }));
+  if (classes.some(({ was }) => was.length > 1) && !confirm("Merge these classes? Their votes move along.")) return;
+  send("class-problem", () => ask("PUT", "/api/v1/classes", { classes, revision: config.revision }));
+});
+if (!$("preparing").hidden) setTimeout(() => location.reload(), 3000);

@@ -1,0 +1,73 @@
+// The review page: what a lead looks at again, and decisions.
+
+import { $, ask, config, make, percent, when } from "./shared.js";
+
+const LISTS = {
+  disagreements: ["Disagreements", "People chose different classes; the smallest majority first."],
+  surprising: ["Surprising votes", "The class that someone chose has little probability now. Ask someone else, or decide."],
+  flagged: ["Noted", "Items with a note; the notes stand below."],
+  skipped: ["Skipped", "Items that people skipped, most people first."],
+  broken: ["Not shown", "Items that a browser could not show: check the files."],
+  decided: ["Decided", "Your decisions: each counts as five votes and as a known answer."],
+};
+let chosen = "disagreements", data = null, timer = 0;
+
+function problem(error) {
+  $("problem").hidden = !error;
+  $("problem").textContent = error ? error.message : "";
+}
+
+async function doing(work) {
+  try { problem(null); await work(); await load(); } catch (error) { problem(error); }
+}
+
+function decision(card) {
+  const choice = make("select", { "aria-label": `What ${card.item} is` }, ...config.classes.map((name) => make("option", { selected: name === (card.decided ?? config.classes[card.p.indexOf(Math.max(...card.p))]) }, name)));
+  const decide = (label) => doing(() => ask("PUT", "/api/v1/decisions", { item: card.item, label }));
+  return make("div", { class: "row-form decide" }, choice,
+    make("button", { type: "button", class: "main-button", onclick: () => decide(choice.value) }, card.decided ? "Change" : "Decide"),
+    ...(card.decided ? [make("button", { type: "button", onclick: () => decide(null) }, "Take back")] : []),
+    make("button", { type: "button", onclick: ({ target }) => doing(async () => { await ask("POST", "/api/v1/ask-again", { item: card.item }); target.textContent = "Asked"; }) }, "Ask someone else"));
+}
+
+function listed(card) {
+  const votes = card.counts.map((count, place) => [count, place]).filter(([count]) => count).sort((a, b) => b[0] - a[0]).map(([count, place]) => `${count} × ${config.classes[place]}`);
+  const top = card.p.indexOf(Math.max(...card.p));
+  const words = [votes.join(", ") || "no votes", `soft label: ${config.classes[top]} ${percent(card.p[top])}`, card.verdict];
+  if (card.voted) words.unshift(`${card.annotator} chose ${card.voted}`);
+  if (card.people) words.unshift(`${card.people} ${card.people === 1 ? "person" : "people"}`);
+  if (card.decided) words.push(`decided: ${card.decided}`);
+  const shown = card.picture ? make("img", { src: `/api/v1/items/${card.row}/thumbnail`, alt: "", loading: "lazy", onerror: ({ target }) => target.replaceWith(make("span", { class: "snippet" }, "not shown")) })
+    : make("span", { class: "snippet" }, (card.text ?? card.media ?? "").slice(0, 120));
+  return make("li", {}, shown, make("div", {}, make("b", {}, card.item), make("p", { class: "muted small" }, words.join("; "))), decision(card));
+}
+
+function show() {
+  $("tabs").replaceChildren(...Object.entries(LISTS).map(([name, [title]]) => make("button", { type: "button", "aria-pressed": String(name === chosen), onclick: () => { chosen = name; show(); } }, `${title} (${data.lists[name].length})`)));
+  $("list-why").textContent = LISTS[chosen][1];
+  const items = data.lists[chosen].map(listed);
+  $("list").replaceChildren(...(items.length ? items : [make("li", { class: "muted" }, "None.")]));
+  $("notes").replaceChildren(...(data.notes.length ? data.notes.map((note) => make("li", {}, make("b", {}, note.item), make("span", { class: "grow" }, note.note), make("span", { class: "muted small" }, `${note.annotator}, ${when(note.at)}`))) : [make("li", { class: "muted" }, "None.")]));
+  $("done").textContent = `The project has ${percent(data.done)} of the votes that it wants.`;
+  const { alpha, items: several, votes } = data.agreement;
+  $("agreement").textContent = alpha === null ? "Agreement: not known before two people have voted on the same items." : `Agreement (Krippendorff's alpha): ${alpha.toFixed(2)}, from ${votes} votes on ${several} items.`;
+  const digits = (value, places) => (value === null ? "–" : value.toFixed(places));
+  $("people").replaceChildren(...data.people.map((one) => make("tr", {}, make("th", { scope: "row" }, one.name),
+    ...[one.votes, one.skips, one.notes, digits(one.seconds_per_vote, 1), digits(one.votes_per_hour, 0)].map((value) => make("td", { class: "num" }, String(value))),
+    make("td", {}, one.last_at ? when(one.last_at) : "–"), make("td", {}, leaveOut(one.name)))));
+  $("preparing").hidden = !data.preparing;
+  clearTimeout(timer);
+  if (data.preparing) timer = setTimeout(() => load().catch(problem), 2000);
+}
+
+function leaveOut(name) {
+  const out = data.left_out.includes(name);
+  const names = out ? data.left_out.filter((other) => other !== name) : [...data.left_out, name];
+  return make("button", { type: "button", "aria-label": `${out ? "Count" : "Leave out"} the votes of ${name}`, onclick: () => doing(() => ask("PATCH", "/api/v1/project", { left_out: names })) }, out ? "Count again" : "Leave out");
+}
+
+async function load() {
+  data = await ask("GET", "/api/v1/review");
+  show();
+}
+load().catch(problem);

@@ -1,0 +1,78 @@
+"""Classes that a lead renames, merges, orders or adds while people vote.
+
+    present classes, wanted classes (each says which present ones it takes in)  ->  classes, earlier names
+
+The log keeps the names as they were cast; earlier names lead to the present classes, so votes move along and
+a restart reads the log the same way. A name never means two classes: one that was given up cannot come back
+for something else.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from softspread._common.types import FloatArray
+from softspread.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class WantedClass:
+    """A class as it shall be."""
+
+    name: str
+    was: tuple[str, ...] = ()  # present classes that it takes in, with their votes; none: a new class
+
+
+def rename(
+    classes: Sequence[str], merged: Mapping[str, str], wanted: Sequence[WantedClass]
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The classes and the earlier names after a change.
+
+    Examples
+    --------
+    >>> rename(("cat", "lion"), {}, [WantedClass("cow"), WantedClass("feline", ("cat", "lion"))])
+    (('cow', 'feline'), {'cat': 'feline', 'lion': 'feline'})
+    """
+    now = {old: one.name for one in wanted for old in one.was}
+    taken = [old for one in wanted for old in one.was]
+    names = tuple(one.name for one in wanted)
+    for old in taken:
+        if old not in classes or taken.count(old) > 1:
+            raise InputError(
+                f"{old!r} must be one of the present classes, named once; got {', '.join(taken)}."
+            )
+    lost = [name for name in classes if name not in now]
+    if lost:
+        raise InputError(
+            f"the votes for {', '.join(map(repr, lost))} need a place: let a class take it in (merge them)."
+        )
+    earlier = {old: now[name] for old, name in merged.items()} | {
+        old: new for old, new in now.items() if old != new
+    }
+    for name in names:
+        if earlier.get(name, name) != name:
+            raise InputError(
+                f"{name!r} was the name of what is now {earlier[name]!r}, and votes in the log carry it; "
+                "choose another name."
+            )
+    return names, {old: name for old, name in earlier.items() if old not in names}
+
+
+def regrouped(
+    p: FloatArray, before: Sequence[str], classes: Sequence[str], merged: Mapping[str, str]
+) -> FloatArray:
+    """(n, len(classes)) probabilities for other classes: merged ones added, new ones at a fair share.
+
+    Examples
+    --------
+    >>> regrouped(np.array([[0.2, 0.3, 0.5]]), ("cat", "lion", "dog"), ("cat", "dog"), {"lion": "cat"})
+    array([[0.5, 0.5]])
+    """
+    found = np.zeros((len(p), len(classes)))
+    for column, name in enumerate(before):
+        found[:, classes.index(merged.get(name, name))] += p[:, column]
+    new = [column for column, name in enumerate(classes) if not found[:, column].any()]
+    found *= 1 - len(new) / len(classes)
+    found[:, new] = 1 / len(classes)
+    return found
