@@ -7,14 +7,12 @@
 Estimators (``fit``, ``update``, ``predict_proba``, ``soft_labels``)
     SoftLabeler                       several experts and one posterior per item; start here
     ProbabilisticLabelSpreading       the paper's method: votes travel over a graph of neighbours
-    MultilabelLabeler                 items that may have several classes
     VoteHistogram                     each item's own votes
     GaussianKernelRegression          votes weighted by distance
     KNeighborsVotes                   votes of the nearest voted items
     save, load                        a fitted estimator as one file
 What goes in
-    Votes                             who said which class for which item: pairs, tables, counts
-    multilabel_votes                  yes or no for each of several classes
+    Votes                             who said which class for which item: pairs, tables, counts, yes or no
     read_votes, read_embeddings       the same from files; several are taken together
     Graph                             neighbours of every item, from
     knn_graph, epsilon_graph, affinity_graph
@@ -59,8 +57,6 @@ __version__ = _version("softspread")
 
 _NAMES = {
     "estimators.labeler": ["SoftLabeler"],
-    "estimators.multilabel": ["MultilabelLabeler"],
-    "votes.multilabel": ["multilabel_votes"],
     "estimators.spreading": ["ProbabilisticLabelSpreading"],
     "estimators.baselines": ["VoteHistogram", "GaussianKernelRegression", "KNeighborsVotes"],
     "estimators.storage": ["save", "load"],
@@ -138,7 +134,6 @@ if TYPE_CHECKING:
     from softspread.estimators.baselines import KNeighborsVotes as KNeighborsVotes
     from softspread.estimators.baselines import VoteHistogram as VoteHistogram
     from softspread.estimators.labeler import SoftLabeler as SoftLabeler
-    from softspread.estimators.multilabel import MultilabelLabeler as MultilabelLabeler
     from softspread.estimators.priors import better_of as better_of
     from softspread.estimators.priors import classifier_prior as classifier_prior
     from softspread.estimators.spreading import ProbabilisticLabelSpreading as ProbabilisticLabelSpreading
@@ -164,5 +159,4 @@ if TYPE_CHECKING:
     from softspread.tuning.result import Tuning as Tuning
     from softspread.tuning.result import TuningPoint as TuningPoint
     from softspread.tuning.tune import tune as tune
-    from softspread.votes.multilabel import multilabel_votes as multilabel_votes
     from softspread.votes.votes import Votes as Votes

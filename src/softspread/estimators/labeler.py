@@ -1,10 +1,10 @@
 """The recommended estimator: several experts, weighed by held-out votes, and one posterior per item."""
 
 import logging
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from softspread._common import validation
+from softspread._common.kinds import KINDS, MULTILABEL, ORDINAL, SINGLE
 from softspread._common.types import AnyArray, BoolArray, FloatArray, RandomState
 from softspread.annotators.fit import why_neutral
 from softspread.annotators.weighting import Weighting
@@ -23,14 +24,17 @@ from softspread.estimators.graph_based import Choosing
 from softspread.estimators.growing import places_of
 from softspread.estimators.judged import JudgedEstimator
 from softspread.estimators.methods import ANNOTATOR_MODELS
+from softspread.estimators.multilabel import Questions, answered_by_questions
 from softspread.graph.graph import Graph
 from softspread.intervals.labels import evidence_in
+from softspread.intervals.levels import expected_levels
 from softspread.intervals.task import IntervalMethod, Posteriors
 from softspread.posterior.blend import Blend, fit_blend
 from softspread.posterior.experts import OwnVotes, own_votes
 from softspread.posterior.explain import explain_blend
 from softspread.posterior.growing import with_items as blend_with_items
 from softspread.posterior.growing import without_items as blend_without_items
+from softspread.posterior.ladder import Rung
 from softspread.posterior.live import LiveBlend
 from softspread.posterior.posterior import Posterior
 from softspread.quality.estimate import FittedBlend, blend_evidence
@@ -38,7 +42,7 @@ from softspread.quality.gain import forecast_gain
 from softspread.quality.judge import Evidence as JudgingVotes
 from softspread.quality.result import GainForecast
 from softspread.queries.rule import DEFAULT_LOTTERY
-from softspread.spreading.evidence import Evidence, soft_labels
+from softspread.spreading.evidence import Evidence, SoftLabels, soft_labels
 from softspread.tuning.candidates import DEFAULT_ALPHA, SearchSpace
 from softspread.votes.ballots import Ballots
 from softspread.votes.reading import NamedVotes
@@ -68,6 +72,7 @@ class RefitRule:
 REFIT = RefitRule()
 
 
+@answered_by_questions
 class SoftLabeler(JudgedEstimator):
     """Soft labels with honest uncertainty for all items, from votes on a few: start here.
 
@@ -92,6 +97,11 @@ class SoftLabeler(JudgedEstimator):
         matched by the names of classes and items.
     annotator_model : {"auto", "none", "consistency", "confusion"}, default "auto"
         How much each annotator's votes count, as in :class:`ProbabilisticLabelSpreading`.
+    kind : {"single", "multilabel", "ordinal"}, default "single"
+        What a vote says. "single": one of several classes. "multilabel": yes, no or nothing for each class;
+        each class is a question by itself, all on one graph. "ordinal": one of several classes that have an
+        order; experts are judged by how well they predict each P(y <= c), and soft labels come with the
+        expected level.
     bandwidth : {"kth", "mean"} or float, default "kth"
         The kernel's sigma**2, see :func:`~softspread.knn_graph`.
     index : str, default "auto"
@@ -135,6 +145,8 @@ class SoftLabeler(JudgedEstimator):
         What would narrow the intervals, where too few items have a second vote.
     annotators_ : pandas.DataFrame or None
         One row per annotator: votes, agreement, consistency with interval, flag; None where nobody is named.
+    questions_ : dict of SoftLabeler
+        Of kind "multilabel" the fitted question of each class, with the answers no (False) and yes (True).
 
     See Also
     --------
@@ -160,6 +172,7 @@ class SoftLabeler(JudgedEstimator):
         classifier: str = "auto",
         prior: ArrayLike | None = None,
         annotator_model: str = "auto",
+        kind: str = SINGLE,
         bandwidth: str | float = "kth",
         index: "str | Search" = "auto",
         n_jobs: int | None = None,
@@ -171,11 +184,14 @@ class SoftLabeler(JudgedEstimator):
         self.classifier = classifier
         self.prior = prior
         self.annotator_model = annotator_model
+        self.kind = kind
         self.bandwidth = bandwidth
         self.index = index
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    _waits = False  # while the ladder is climbed for several questions together
 
     # ------------------------------------------------------------------------------------------------ fitting
     def fit(
@@ -194,14 +210,17 @@ class SoftLabeler(JudgedEstimator):
         X : (n, d) array-like, or Graph
             Features of the items, one row each, or their graph.
         y : (n,) or (n, n_classes) array-like, or Votes
-            One label per item with -1 or None for no vote, votes per item and class, or Votes.
+            One label per item with -1 or None for no vote, votes per item and class, or Votes. Of kind
+            "multilabel" a table of 1 (yes), 0 (no) and NaN (nothing), the labels of each item, which say no
+            to the rest, or what :meth:`Votes.from_multilabel` makes.
         features : (n, f) array-like, optional
             Unreduced features of the same items, such as an encoder's output, for further classifiers: they
             often know more than the few dimensions that a graph needs.
         item_ids : (n,) array-like, optional
             Names by which Votes refer to items; by default they refer to positions.
         classes : (n_classes,) array-like, optional
-            Class names in the order of columns; by default the labels found, sorted.
+            Class names in the order of columns; by default the labels found, sorted. Of kind "ordinal" their
+            order counts; names that are no numbers must be given.
 
         Returns
         -------
@@ -220,11 +239,45 @@ class SoftLabeler(JudgedEstimator):
         ['no', 'no', 'yes', 'yes']
         """
         with self._unchanged_on_failure():
+            self.__dict__.pop("questions_", None)  # of an earlier fit
+            self._questions: Questions | None = None
+            self._check_parameters()
+            if self.kind == MULTILABEL:
+                return self._ask_each(X, y, features=features, item_ids=item_ids, classes=classes)
             self._features = None if features is None else validation.features(features, "features")
             super().fit(X, y, item_ids=item_ids, classes=classes)
+            if self.kind == ORDINAL:
+                self._check_order(classes is not None or (isinstance(y, Votes) and y.classes is not None))
         return self
 
+    def _ask_each(self, X: ArrayLike | Graph, y: Any, **given: Any) -> Self:
+        """Fit one question per class."""
+        questions = Questions(self)
+        questions.fit(X, y, **given)
+        return self._answer_by(questions.each)
+
+    def _answer_by(self, each: dict[Any, Any]) -> Self:
+        """Let fitted questions answer."""
+        self._questions = Questions(self)
+        self._questions.each = self.questions_ = each
+        one = next(iter(each.values()))
+        self.classes_ = validation.class_names(list(each))
+        self.n_items_, self.item_ids_, self.graph_ = one.n_items_, one.item_ids_, one.graph_
+        self.n_features_in_, self._items, self._names = one.n_features_in_, one._items, one._names
+        return self
+
+    def _check_order(self, given: bool) -> None:
+        if not given and len(self.classes_) > 2 and self.classes_.dtype.kind not in "iuf":
+            raise InputError(
+                f"kind='ordinal' needs the order of the classes {self.classes_.tolist()[:10]}; pass them as "
+                "classes, the lowest first."
+            )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.__dict__.get("_questions") is not None or super().__sklearn_is_fitted__()
+
     def _check_parameters(self) -> None:
+        validation.choice("kind", self.kind, KINDS)
         self._space = SearchSpace.read(self.alpha, self.n_neighbors, 1e-4, self.prior is not None)
         validation.choice("classifier", self.classifier, CLASSIFIERS)
         validation.choice("annotator_model", self.annotator_model, ANNOTATOR_MODELS)
@@ -238,7 +291,8 @@ class SoftLabeler(JudgedEstimator):
             )
         self.graph_ = self._graph_of_items(self._space.neighbors[0])
         self._diffused = self._rate_annotators()
-        self._learn()
+        if not self._waits:
+            self._learn()
 
     def _rate_annotators(self) -> Diffusion:
         """Weigh votes by their annotators, where they are named; rating them asks for an alpha of its own."""
@@ -259,8 +313,8 @@ class SoftLabeler(JudgedEstimator):
         self._use_weighting(None if found is None else Weighting(found, self._votes))
         return settings.diffusion
 
-    def _learn(self) -> None:
-        """Fit experts, weights, sharpness and trust to all votes so far."""
+    def _learn(self, rungs: Sequence[Rung] | None = None) -> None:
+        """Fit experts, weights, sharpness and trust to all votes so far; ``rungs`` were climbed before."""
         graph_features = self.graph_.features
         classify = self.classifier == "auto"
         self._blend: Blend = fit_blend(
@@ -270,6 +324,8 @@ class SoftLabeler(JudgedEstimator):
             X=graph_features if classify else None,
             features=self._features if classify else None,
             prior=None if self.prior is None else self._padded_prior(),
+            ordered=self.kind == ORDINAL,
+            rungs=rungs,
         )
         self._n_fitted = len(self._votes)
         self._live = LiveBlend(self._blend, self._diffused)
@@ -652,6 +708,10 @@ class SoftLabeler(JudgedEstimator):
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y, features=features, item_ids=item_ids, classes=classes)
+        if self.kind == MULTILABEL:
+            raise InputError(
+                "kind='multilabel' learns from all items at once; use fit, or update for answers."
+            )
         if (features is None) != (self._features is None):
             raise InputError("either every batch has features or none has; the first one decides.")
         with self._unchanged_on_failure():
@@ -740,6 +800,56 @@ class SoftLabeler(JudgedEstimator):
         if found.annotators is not None:
             frame["annotator"] = found.annotators
         return frame.assign(weight=found.weights)
+
+    def soft_labels(
+        self,
+        confidence_level: float = 0.9,
+        method: str | IntervalMethod | None = None,
+        *,
+        lipschitz: float | None = None,
+        simultaneous: bool = False,
+    ) -> SoftLabels:
+        """Soft labels of the fitted items with evidence and intervals, in one object.
+
+        Parameters
+        ----------
+        confidence_level : float, default 0.9
+            Of the intervals, strictly between 0 and 1.
+        method : str or function, optional
+            How intervals are found, see :meth:`predict_interval`.
+        lipschitz : float, optional
+            For a plug-in, see :meth:`predict_interval`.
+        simultaneous : bool, default False
+            Whether the intervals of an item hold for all classes together.
+
+        Returns
+        -------
+        SoftLabels
+            With ids, classes, p, evidence, lower, upper and verdict; ``to_frame()`` is one row per item. Of
+            kind "ordinal" also the expected level with its interval, of kind "multilabel" evidence and
+            verdict of each class.
+
+        See Also
+        --------
+        predict_proba : Soft labels alone, also of new items.
+
+        Examples
+        --------
+        >>> X = [[0.0], [1.0], [9.0], [10.0]]
+        >>> lab = SoftLabeler(n_neighbors=1, kind="ordinal").fit(X, [1, -1, -1, 3], classes=[1, 2, 3])
+        >>> lab.soft_labels().more["expected_level"].round(1).tolist()
+        [1.5, 1.6, 2.4, 2.5]
+        >>> several = SoftLabeler(n_neighbors=1, kind="multilabel").fit(X, [["red", "big"], ["red"], [], []])
+        >>> several.soft_labels()
+        SoftLabels(4 items, 2 classes: big, red; median evidence 1.66; with intervals)
+        """
+        found = super().soft_labels(confidence_level, method, lipschitz=lipschitz, simultaneous=simultaneous)
+        if self.kind != ORDINAL:
+            return found
+        levels = expected_levels(
+            self._posteriors(self._about(None)), found.p, self.classes_, confidence_level
+        )
+        return replace(found, kind=ORDINAL, more=levels)
 
     # ---------------------------------------------------------------------------------------------- queries
     def _choosing(self) -> Choosing:

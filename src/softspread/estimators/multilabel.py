@@ -1,356 +1,363 @@
-"""Items that may have several classes: one yes/no question per class, on one graph.
+"""Items that may have several classes: one yes/no question per class, all on one graph and one ladder.
 
-{class: votes for yes or no}  ->  an estimator per class on a shared graph  ->  P(yes) per item and class
+    answers for yes or no  ->  a SoftLabeler per class, climbed together  ->  P(yes) per item and class
+
+What one question answers, the estimator answers for one class; here the answers are put side by side.
 """
 
-from collections.abc import Mapping
-from typing import Any, Self
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import clone
 
 from softspread._common import validation
+from softspread._common.kinds import MULTILABEL, SINGLE
 from softspread._common.types import AnyArray, FloatArray, RandomState
 from softspread.errors import InputError
-from softspread.estimators.graph_based import GraphEstimator
-from softspread.estimators.labeler import SoftLabeler
-from softspread.graph.graph import Graph
+from softspread.intervals.uncertainty import AMBIGUOUS, CLEAR, TOO_FEW
+from softspread.posterior.ladder import climb_together
 from softspread.spreading.evidence import SoftLabels
-from softspread.votes.multilabel import ANSWERS, Choices, multilabel_votes, questions_of
+from softspread.votes.multilabel import ANSWERS, Choices
+from softspread.votes.reading import NamedVotes
 from softspread.votes.votes import Votes
 
 YES = 1  # column of ANSWERS
+OVERALL = "overall"
+_Class = TypeVar("_Class", bound=type)
 
 
-class MultilabelLabeler(BaseEstimator):  # type: ignore[misc]
-    """Soft labels where an item may have several classes: a probability per class, which need not sum to 1.
-
-    Each class is a question with the answers yes and no, and has the estimator's own answer to it: a
-    posterior, experts, annotators and quality of its own. All share one graph of the items.
+class Questions:
+    """The fitted questions; each method answers in place of the estimator's of the same name.
 
     Parameters
     ----------
-    estimator : SoftLabeler or ProbabilisticLabelSpreading, optional
-        What answers each question; a SoftLabeler by default. A ``prior`` holds P(yes) per item and class.
-
-    Attributes
-    ----------
-    classes_ : (n_classes,) array
-        Class names, in the order of columns.
-    questions_ : dict
-        The fitted estimator of each class.
-    graph_ : Graph
-        The graph that all of them share.
-
-    See Also
-    --------
-    multilabel_votes : Lists of labels or tables of yes and no as votes.
-    SoftLabeler : Items that have exactly one class.
-
-    Examples
-    --------
-    >>> X = [[0.0], [0.1], [9.0], [9.1]]
-    >>> lab = MultilabelLabeler(estimator=SoftLabeler(n_neighbors=1))
-    >>> lab = lab.fit(X, [[1, 1], [None, None], [0, 1], [0, 1]])
-    >>> bool(lab.predict_proba()[0, 0] > lab.predict_proba()[2, 0])
-    True
+    asked : SoftLabeler
+        What answers each question; its ``prior`` holds P(yes) per item and class.
     """
 
-    def __init__(self, *, estimator: GraphEstimator | None = None) -> None:
-        self.estimator = estimator
+    def __init__(self, asked: Any) -> None:
+        self.asked = clone(asked).set_params(kind=SINGLE, prior=None)
+        self.prior = asked.prior
+        self.each: dict[Any, Any] = {}
 
-    def fit(
-        self,
-        X: ArrayLike | Graph,
-        y: Choices | Mapping[Any, Votes],
-        *,
-        item_ids: ArrayLike | None = None,
-        classes: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from answers on some of the items of X.
+    # ------------------------------------------------------------------------------------------------ fitting
+    def fit(self, X: Any, y: Any, *, features: Any = None, item_ids: Any = None, classes: Any = None) -> None:
+        """Learn from answers; see ``SoftLabeler.fit``."""
+        votes = answers_of(y, classes)
+        names = votes.class_names()
+        prior = _prior_per_class(self.prior, len(names))
+        for column, name in enumerate(names.tolist()):
+            one = clone(self.asked).set_params(prior=None if prior is None else prior[column])
+            one._waits = True
+            one.fit(X, votes.about(name), features=features, item_ids=item_ids, classes=ANSWERS)
+            X = X if self.each else one.graph_
+            self.each[name] = one
+        self._learn()
 
-        Parameters
-        ----------
-        X : (n, d) array-like, or Graph
-            Features of the items, one row each, or their graph.
-        y : (n, n_classes) table, list of lists of labels, or dict of Votes
-            One row per item of 1 (yes), 0 (no) or NaN (nothing); the labels of each item, which say no to the
-            rest; or what :func:`~softspread.multilabel_votes` makes.
-        item_ids : (n,) array-like, optional
-            Names by which votes refer to items; by default they refer to positions.
-        classes : (n_classes,) array-like, optional
-            Class names in the order of columns.
+    def _learn(self) -> None:
+        """Climb the ladder once for all questions, then each learns for itself."""
+        each = list(self.each.values())
+        own = [one._own_votes() for one in each]
+        alphas = None if self.asked.alpha == "auto" else [float(self.asked.alpha)]
+        for one, rungs in zip(each, climb_together(each[0]._diffused, own, alphas), strict=True):
+            one._waits = False
+            one._learn(rungs)
 
-        Returns
-        -------
-        self
-            The fitted estimator.
+    def refit(self) -> None:
+        """Learn again from all answers."""
+        for one in self.each.values():
+            one._diffused = one._rate_annotators()
+        self._learn()
 
-        See Also
-        --------
-        soft_labels : The answer, with intervals.
+    def refine(self) -> None:
+        """Bring every question to full accuracy."""
+        for one in self.each.values():
+            one.refine()
 
-        Examples
-        --------
-        >>> lab = MultilabelLabeler(estimator=SoftLabeler(n_neighbors=1))
-        >>> lab.fit([[0.0], [0.1], [9.0]], [["red", "big"], ["red"], []]).classes_.tolist()
-        ['big', 'red']
-        """
-        votes = questions_of(y, classes)
-        asked = SoftLabeler() if self.estimator is None else self.estimator
-        if not isinstance(asked, GraphEstimator):
-            raise InputError(
-                f"estimator must be a SoftLabeler or a ProbabilisticLabelSpreading, got {asked!r}."
-            )
-        items, found = X, {}
-        for column, (name, answers) in enumerate(votes.items()):
-            one = clone(asked).set_params(prior=_prior_of(asked.prior, column, len(votes)))
-            found[name] = one.fit(items, answers, item_ids=item_ids, classes=ANSWERS)
-            items = one.graph_
-        self.questions_: dict[Any, GraphEstimator] = found
-        self.classes_ = validation.class_names(list(found))
-        self.graph_ = items
-        return self
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "questions_")
-
-    def _each(self) -> list[Any]:
-        check_is_fitted(self)
-        return list(self.questions_.values())
-
+    # -------------------------------------------------------------------------------------------- later votes
     def update(
-        self, items: ArrayLike, choices: Choices, annotators: ArrayLike | None = None, *, rest: str = "no"
-    ) -> Self:
-        """Take in further answers; only their work is done.
+        self,
+        items: Any,
+        labels: Choices,
+        annotators: Any = None,
+        weights: Any = None,
+        *,
+        new_classes: Any = None,
+    ) -> None:
+        """Take in the answers of some rows; if one is refused, none is taken."""
+        if new_classes is not None:
+            raise InputError("a further class of kind='multilabel' is a further question; fit again with it.")
+        self._change(items, labels, annotators, weights, "update", "undo")
 
-        Parameters
-        ----------
-        items : (m,) array-like
-            The item of each row.
-        choices : list of lists of labels, or (m, n_classes) table
-            As for :func:`~softspread.multilabel_votes`.
-        annotators : (m,) array-like, optional
-            Who answered each row.
-        rest : {"no", "nothing"}, default "no"
-            What a list of labels says about the classes that it leaves out.
+    def undo(self, items: Any, labels: Choices, annotators: Any = None, weights: Any = None) -> None:
+        """Take answers back."""
+        self._change(items, labels, annotators, weights, "undo", "update")
 
-        Returns
-        -------
-        self
-            The estimator with the new answers; if one is refused, none is taken.
-
-        See Also
-        --------
-        fit : The first answers.
-
-        Examples
-        --------
-        >>> one = SoftLabeler(n_neighbors=1)
-        >>> lab = MultilabelLabeler(estimator=one).fit([[0.0], [1.0]], [["a", "b"], ["b"]])
-        >>> lab.update([1], [["a"]]).questions_["a"].vote_counts_.tolist()
-        [[0.0, 1.0], [1.0, 1.0]]
-        """
-        check_is_fitted(self)
-        new = multilabel_votes(choices, items, annotators, classes=self.classes_, rest=rest)
+    def _change(self, items: Any, labels: Any, annotators: Any, weights: Any, do: str, back: str) -> None:
+        if weights is not None:
+            raise InputError("answers about several classes have no weights; leave weights out.")
+        if np.ndim(items) == 0:
+            items, labels = [items], [labels]
+        new = Votes.from_multilabel(labels, items, annotators, classes=list(self.each))
         taken: list[tuple[Any, Votes]] = []
         try:
-            for name, votes in new.items():
+            for name, one in self.each.items():
+                votes = new.about(name)
                 if len(votes):
-                    self.questions_[name].update(votes.items, votes.labels, votes.annotators)
-                    taken.append((self.questions_[name], votes))
+                    getattr(one, do)(votes.items, votes.labels, votes.annotators)
+                    taken.append((one, votes))
         except Exception:  # what one question refuses, none keeps
-            for question, votes in reversed(taken):
-                question.undo(votes.items, votes.labels, votes.annotators)
+            for one, votes in reversed(taken):
+                getattr(one, back)(votes.items, votes.labels, votes.annotators)
             raise
-        return self
 
-    def predict_proba(self, X: ArrayLike | None = None) -> FloatArray:
-        """Probability of yes per item and class.
+    # ------------------------------------------------------------------------------------------------ answers
+    def _beside(self, answer: Callable[[Any], FloatArray]) -> FloatArray:
+        """(n, n_classes) one column per question."""
+        return np.column_stack([answer(one) for one in self.each.values()])
 
-        Parameters
-        ----------
-        X : (m, d) array-like, optional
-            Features of *new* items; by default the fitted items.
+    def predict_proba(self, X: Any = None, **how: Any) -> FloatArray:
+        """P(yes) per item and class; rows need not sum to 1."""
+        return self._beside(lambda one: one.predict_proba(X, **how)[:, YES])
 
-        Returns
-        -------
-        (n, n_classes) array
-            Rows need not sum to 1.
+    def predict(self, X: Any = None, **how: Any) -> AnyArray:
+        """1 where P(yes) is at least one half."""
+        return (self.predict_proba(X, **how) >= 0.5).astype(np.int64)
 
-        See Also
-        --------
-        soft_labels : The same with intervals and evidence.
-
-        Examples
-        --------
-        >>> one = SoftLabeler(n_neighbors=1)
-        >>> lab = MultilabelLabeler(estimator=one).fit([[0.0], [1.0]], [["a", "b"], ["b"]])
-        >>> lab.predict_proba().shape
-        (2, 2)
-        """
-        return np.column_stack([est.predict_proba(X)[:, YES] for est in self._each()])
-
-    def predict(self, X: ArrayLike | None = None) -> AnyArray:
-        """Whether each item has each class: its probability is at least one half.
-
-        Parameters
-        ----------
-        X : (m, d) array-like, optional
-            Features of *new* items; by default the fitted items.
-
-        Returns
-        -------
-        (n, n_classes) array of int
-            1 for yes, 0 for no.
-
-        See Also
-        --------
-        predict_proba : How probable yes is.
-
-        Examples
-        --------
-        >>> one = SoftLabeler(n_neighbors=1)
-        >>> lab = MultilabelLabeler(estimator=one).fit([[0.0], [1.0]], [["a", "b"], ["b"]])
-        >>> lab.predict()[:, 1].tolist()
-        [1, 1]
-        """
-        return (self.predict_proba(X) >= 0.5).astype(np.int64)
-
-    def soft_labels(self, confidence_level: float = 0.9) -> dict[Any, SoftLabels]:
-        """Soft labels of the fitted items per class, each with evidence, interval and verdict.
-
-        Parameters
-        ----------
-        confidence_level : float, default 0.9
-            Of the intervals, strictly between 0 and 1.
-
-        Returns
-        -------
-        dict of SoftLabels
-            For each class the soft labels of no (False) and yes (True).
-
-        See Also
-        --------
-        to_frame : The same as one table.
-
-        Examples
-        --------
-        >>> one = SoftLabeler(n_neighbors=1)
-        >>> lab = MultilabelLabeler(estimator=one).fit([[0.0], [1.0]], [["a", "b"], ["b"]])
-        >>> lab.soft_labels()["a"].classes.tolist()
-        [False, True]
-        """
-        return dict(
-            zip(self.classes_, (est.soft_labels(confidence_level) for est in self._each()), strict=True)
+    def predict_interval(self, *asked: Any, **how: Any) -> tuple[FloatArray, FloatArray]:
+        """An interval for each P(yes)."""
+        ends = [one.predict_interval(*asked, **how) for one in self.each.values()]
+        return (
+            np.column_stack([lower[:, YES] for lower, _ in ends]),
+            np.column_stack([upper[:, YES] for _, upper in ends]),
         )
 
-    def to_frame(self, confidence_level: float = 0.9) -> pd.DataFrame:
-        """One row per fitted item.
+    def soft_labels(self, *asked: Any, **how: Any) -> SoftLabels:
+        """P(yes) per class, each with evidence, interval and verdict."""
+        found = {name: one.soft_labels(*asked, **how) for name, one in self.each.items()}
+        return several_in(found, validation.class_names(list(found)))
 
-        Parameters
-        ----------
-        confidence_level : float, default 0.9
-            Of the intervals, strictly between 0 and 1.
+    def soft_labels_of(self, items: Any) -> FloatArray:
+        """P(yes) of a few fitted items."""
+        return self._beside(lambda one: one.soft_labels_of(items)[:, YES])
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns item, then for each class p, evidence, lower, upper and verdict, as ``p_<class>``.
+    @property
+    def evidence_(self) -> FloatArray:
+        """Votes' worth that each P(yes) rests on, the mean over classes."""
+        return np.asarray(self._beside(lambda one: one.evidence_).mean(axis=1))
 
-        See Also
-        --------
-        soft_labels : The same as objects.
+    def explain(self, item: Hashable, top: int | None = 10) -> pd.DataFrame:
+        """What each P(yes) is made of: the shares of every question, in a column ``class``."""
+        shares = [one.explain(item, None).assign(**{"class": name}) for name, one in self.each.items()]
+        found = pd.concat(shares, ignore_index=True).sort_values("weight", ascending=False, kind="stable")
+        front = ["class", *(name for name in found.columns if name != "class")]
+        shown: pd.DataFrame = found[front].head(len(found) if top is None else top)
+        return shown.reset_index(drop=True)
 
-        Examples
-        --------
-        >>> lab = MultilabelLabeler(estimator=SoftLabeler(n_neighbors=1)).fit([[0.0], [1.0]], [["a"], []])
-        >>> lab.to_frame().columns.tolist()
-        ['item', 'p_a', 'evidence_a', 'lower_a', 'upper_a', 'verdict_a']
-        """
-        found = self.soft_labels(confidence_level)
-        columns: dict[str, AnyArray] = {"item": next(iter(found.values())).ids}
-        for name, labels in found.items():
-            columns[f"p_{name}"], columns[f"evidence_{name}"] = labels.p[:, YES], labels.evidence
-            for end, values in (("lower", labels.lower), ("upper", labels.upper)):
-                columns[f"{end}_{name}"] = np.asarray(values)[:, YES]
-            columns[f"verdict_{name}"] = np.asarray(labels.verdict)
-        return pd.DataFrame(columns)
+    # ------------------------------------------------------------------------------------- votes, annotators
+    @property
+    def votes_(self) -> Votes:
+        """All answers so far."""
+        parts = [(name, one.votes_) for name, one in self.each.items()]
+        named = any(votes.annotators is not None for _, votes in parts)
+        return Votes(
+            np.concatenate([votes.items for _, votes in parts]),
+            validation.names([name for name, votes in parts for _ in range(len(votes))], "label"),
+            np.concatenate([votes.weights for _, votes in parts]),
+            np.concatenate([_names_or_none(votes) for _, votes in parts]) if named else None,
+            classes=validation.class_names(list(self.each)),
+            repeats=parts[0][1].repeats,
+            answers=np.concatenate([votes.labels for _, votes in parts]).astype(bool),
+        )
 
-    def quality(self, *, random_state: RandomState = None) -> pd.DataFrame:
-        """How good the soft labels are, without ground truth: per class and overall.
+    @property
+    def vote_counts_(self) -> FloatArray:
+        """Yes votes per item and class."""
+        return self._beside(lambda one: one.vote_counts_[:, YES])
 
-        Parameters
-        ----------
-        random_state : int, Generator or None, optional
-            Seeds what is drawn at random.
+    @property
+    def annotators_(self) -> pd.DataFrame | None:
+        """Per class and overall: one row per annotator; overall the mean by votes."""
+        rated = {name: one.annotators_ for name, one in self.each.items()}
+        frames = [frame.assign(**{"class": name}) for name, frame in rated.items() if frame is not None]
+        return overall_annotators(pd.concat(frames, ignore_index=True)) if frames else None
 
-        Returns
-        -------
-        pandas.DataFrame
-            One row per class: the estimated RMSE of P(yes) with its interval, accuracy and number of votes.
-            The last row, "overall", holds the root of the mean squared RMSE and the mean accuracy.
+    @property
+    def weights_(self) -> pd.DataFrame:
+        """Share of each expert in every question."""
+        return pd.DataFrame({name: one.weights_ for name, one in self.each.items()}).fillna(0.0)
 
-        See Also
-        --------
-        SoftLabeler.quality : Of one question.
+    @property
+    def trust_(self) -> pd.DataFrame:
+        """How many votes the experts' word is worth, over all classes."""
+        every = [one.trust_ for one in self.each.values()]
+        chances = np.mean([frame["probability"] for frame in every], axis=0)
+        return pd.DataFrame({"votes": every[0]["votes"], "probability": chances})
 
-        Examples
-        --------
-        >>> X = np.random.default_rng(0).normal(size=(200, 2))
-        >>> y = np.where(np.arange(200)[:, None] % 2, np.nan, X > 0)
-        >>> MultilabelLabeler().fit(X, y).quality(random_state=0)["class"].tolist()
-        [0, 1, 'overall']
-        """
+    @property
+    def advice_(self) -> str | None:
+        """What would narrow the intervals, of the first class that lacks it."""
+        return next((one.advice_ for one in self.each.values() if one.advice_), None)
+
+    # ------------------------------------------------------------------------------------------------ quality
+    def quality(self, counts: Any = None, **how: Any) -> pd.DataFrame:
+        """Per class and overall: RMSE of P(yes) with its interval, accuracy, number of votes."""
+        if counts is not None:
+            raise InputError(
+                "votes set apart are judged class by class: questions_[name].quality(counts), with a column "
+                "for no and one for yes."
+            )
         rows = []
-        for name, est in zip(self.classes_.tolist(), self._each(), strict=True):
-            found = est.quality(random_state=random_state)
-            rmse = found.rmse
-            rows.append((name, rmse.value, rmse.lower, rmse.upper, found.accuracy.value, found.n_votes))
-        frame = pd.DataFrame(rows, columns=["class", "rmse", "lower", "upper", "accuracy", "n_votes"])
-        root = float(np.sqrt((frame["rmse"] ** 2).mean()))
-        overall = ("overall", root, np.nan, np.nan, frame["accuracy"].mean(), frame["n_votes"].sum())
+        for name, one in self.each.items():
+            found = one.quality(**how)
+            rmse, accuracy = found.rmse, found.accuracy
+            ends = accuracy.value, accuracy.lower, accuracy.upper
+            rows.append((name, rmse.value, rmse.lower, rmse.upper, *ends, found.n_votes))
+        names = ["class", "rmse", "rmse_lower", "rmse_upper", "accuracy", "accuracy_lower", "accuracy_upper"]
+        frame = pd.DataFrame(rows, columns=[*names, "n_votes"])
+        squares = np.sqrt((frame[names[1:4]] ** 2).mean())
+        overall = (OVERALL, *squares, *frame[names[4:]].mean(), frame["n_votes"].sum())
         return pd.DataFrame([*rows, overall], columns=frame.columns)
 
-    def query(self, batch_size: int = 1, *, random_state: RandomState = None) -> AnyArray:
-        """Which items to vote on next: each class in turn names the item that helps it most.
-
-        Parameters
-        ----------
-        batch_size : int, default 1
-            How many items.
-        random_state : int, Generator or None, optional
-            Seeds the picks.
-
-        Returns
-        -------
-        (batch_size,) array
-            Ids, or positions where items have no ids, all different.
-
-        See Also
-        --------
-        update : Adds the answers that come in.
-
-        Examples
-        --------
-        >>> one = SoftLabeler(n_neighbors=1)
-        >>> lab = MultilabelLabeler(estimator=one).fit([[0.0], [1.0]], [["a", "b"], ["b"]])
-        >>> sorted(lab.query(2, random_state=0).tolist())
-        [0, 1]
-        """
-        each, rng = self._each(), validation.generator(random_state)
+    def query(
+        self,
+        batch_size: int = 1,
+        strategy: Any = "uncertainty",
+        *,
+        exclude: ArrayLike | None = None,
+        random_state: RandomState = None,
+    ) -> AnyArray:
+        """Each class in turn names the item that helps it most; all picks are different."""
+        each = list(self.each.values())
+        rng = validation.generator(self.asked.random_state if random_state is None else random_state)
+        size = validation.count("batch_size", batch_size, smallest=1)
+        shares = [len(part) for part in np.array_split(np.arange(size), len(each))]
+        out = [] if exclude is None else np.asarray(exclude).tolist()
         picked: list[Any] = []
-        for number in range(validation.count("batch_size", batch_size, smallest=1)):
-            est = each[number % len(each)]
-            picked += est.query(1, exclude=picked or None, random_state=rng).tolist()
+        for number in rng.permutation(len(each)):
+            wanted = min(shares[number], each[number].n_items_ - len(out) - len(picked))
+            if wanted > 0:
+                left_out = [*out, *picked] or None
+                picked += each[number].query(wanted, strategy, exclude=left_out, random_state=rng).tolist()
         return validation.names(picked, "item")
 
 
-def _prior_of(prior: Any, column: int, n_classes: int) -> FloatArray | None:
-    """(n, 2) or (2,) probabilities of no and yes for one class."""
+def answered_by_questions(cls: _Class) -> _Class:
+    """Let :class:`Questions` answer in place of every public method that it has, where the kind asks for it.
+
+    Methods about the fitted answer that it lacks are refused with a hint at ``questions_``.
+    """
+    general = {"fit", "partial_fit", "to_frame", "label_distributions_", "transduction_", "score", "plot"}
+    for name in dir(cls):
+        ours = getattr(getattr(cls, name), "__module__", "") or ""
+        whole = getattr(cls, name)
+        is_property = isinstance(whole, property)
+        if name.startswith("_") or name in general or not (is_property or ours.startswith("softspread")):
+            continue
+        if is_property:
+            setattr(cls, name, property(_instead(name, whole.fget), doc=whole.__doc__))
+        elif callable(whole):
+            setattr(cls, name, _instead(name, whole))
+    return cls
+
+
+def _instead(name: str, single: Any) -> Any:
+    """The method of one answer, or that of the questions."""
+
+    @wraps(single)
+    def answer(self: Any, *given: Any, **how: Any) -> Any:
+        questions = self.__dict__.get("_questions")
+        if questions is None:
+            return single(self, *given, **how)
+        if not hasattr(Questions, name):
+            raise InputError(
+                f"{name} is about one answer per item; of kind='multilabel' ask a class by itself, as in "
+                f"questions_[{next(iter(questions.each))!r}].{name}."
+            )
+        found = getattr(Questions, name)
+        if isinstance(found, property):
+            return found.fget(questions)  # type: ignore[misc]
+        result = found(questions, *given, **how)
+        return self if result is None else result
+
+    return answer
+
+
+def several_in(found: Mapping[Any, SoftLabels], classes: AnyArray) -> SoftLabels:
+    """The soft labels of yes/no questions side by side."""
+    each = list(found.values())
+    more: dict[str, AnyArray] = {}
+    for name, one in zip(classes.tolist(), each, strict=True):
+        more[f"evidence_{name}"], more[f"verdict_{name}"] = one.evidence, np.asarray(one.verdict)
+
+    def beside(part: str) -> FloatArray:
+        return np.column_stack([getattr(one, part)[:, YES] for one in each])
+
+    evidence = np.mean([one.evidence for one in each], axis=0)
+    return SoftLabels(
+        each[0].ids,
+        classes,
+        beside("p"),
+        evidence,
+        beside("lower"),
+        beside("upper"),
+        verdict=_verdict_of_all(np.column_stack([np.asarray(one.verdict) for one in each])),
+        kind=MULTILABEL,
+        more=more,
+    )
+
+
+def _verdict_of_all(verdicts: AnyArray) -> AnyArray:
+    """Of an item: clear where all its classes are, ambiguous where the others are, else not enough votes."""
+    unknown, ambiguous = (verdicts == TOO_FEW).any(axis=1), (verdicts == AMBIGUOUS).any(axis=1)
+    return np.where(unknown, TOO_FEW, np.where(ambiguous, AMBIGUOUS, CLEAR))
+
+
+def overall_annotators(per_class: pd.DataFrame) -> pd.DataFrame:
+    """Ratings per class, and after them one row per annotator over all classes."""
+    numbers = [name for name in per_class.columns if per_class[name].dtype.kind == "f"]
+    weights = per_class["votes"].to_numpy(dtype=np.float64)
+    rows = []
+    for annotator, mine in per_class.groupby("annotator", sort=False):
+        at = weights[mine.index]
+        mean = {name: float(np.average(mine[name], weights=at)) for name in numbers}
+        flag = mine["flag"].mode().iloc[0]
+        rows.append({**mean, "annotator": annotator, "votes": at.sum(), "flag": flag, "class": OVERALL})
+    both = pd.concat([per_class, pd.DataFrame(rows)], ignore_index=True)
+    return both[["class", *(name for name in per_class.columns if name != "class")]]
+
+
+def answers_of(y: Any, classes: ArrayLike | None = None) -> Votes:
+    """Answers per class in any accepted form; votes of another kind are refused."""
+    if isinstance(y, NamedVotes) or (isinstance(y, Votes) and y.answers is None):
+        raise InputError(
+            "these votes name exactly one class each; kinds of votes cannot be mixed. Make answers about "
+            "several classes with Votes.from_multilabel, or use kind='single'."
+        )
+    if not isinstance(y, Votes):
+        return Votes.from_multilabel(y, classes=classes)
+    if classes is None:
+        return y if y.classes is not None else _with_classes(y, y.class_names())
+    names = validation.class_names(classes)
+    validation.columns_of_labels(y.labels, names)
+    return _with_classes(y, names)
+
+
+def _with_classes(votes: Votes, names: AnyArray) -> Votes:
+    return replace(votes, classes=names)
+
+
+def _names_or_none(votes: Votes) -> AnyArray:
+    return np.full(len(votes), None) if votes.annotators is None else votes.annotators.astype(object)
+
+
+def _prior_per_class(prior: Any, n_classes: int) -> list[FloatArray] | None:
+    """For each class (n, 2) or (2,) probabilities of no and yes."""
     if prior is None:
         return None
     table = np.asarray(prior, dtype=np.float64)
@@ -359,4 +366,4 @@ def _prior_of(prior: Any, column: int, n_classes: int) -> FloatArray | None:
             f"a prior for several classes holds P(yes) between 0 and 1, {n_classes} per item; got shape "
             f"{table.shape}."
         )
-    return np.stack([1 - table[..., column], table[..., column]], axis=-1)
+    return [np.stack([1 - table[..., column], table[..., column]], axis=-1) for column in range(n_classes)]

@@ -3,6 +3,7 @@
 save(est, path):  parameters, votes, names, graph, and what was learned  ->  header + arrays (see `archive`)
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,12 @@ def save(est: VotesEstimator, path: str | Path) -> None:
     if type(est).__name__ not in _CLASSES:
         raise InputError(f"save takes one of {sorted(_CLASSES)}, got {type(est).__name__}.")
     check_is_fitted(est)
+    questions = getattr(est, "questions_", None)
+    header, arrays = _packed(est) if questions is None else _packed_questions(est, questions)
+    write_archive(path, "estimator", FORMAT_VERSION, header, arrays)
+
+
+def _packed(est: VotesEstimator) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     arrays, objects = _pack_votes("votes", est._votes)
     if est._votes.cast is not est._votes:
         cast, cast_objects = _pack_votes("cast", est._votes.cast)
@@ -107,7 +114,25 @@ def save(est: VotesEstimator, path: str | Path) -> None:
         _put_spreading(est, header, arrays)
     elif isinstance(est, SoftLabeler):
         _put_blend(est, header, arrays)
-    write_archive(path, "estimator", FORMAT_VERSION, header, arrays)
+    return header, arrays
+
+
+def _packed_questions(
+    est: VotesEstimator, questions: Mapping[Any, VotesEstimator]
+) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """The question of each class by itself; the graph that all share once."""
+    names = validation.class_names(list(questions))
+    arrays: dict[str, AnyArray] = {"questions": pack_names(names)}
+    headers = []
+    for number, one in enumerate(questions.values()):
+        header, mine = _packed(one)
+        shared = {name for name in mine if number and name.startswith("graph.")}
+        arrays |= {f"question{number}.{name}": mine[name] for name in mine.keys() - shared}
+        headers.append(header)
+    if est.prior is not None:
+        arrays["prior"] = np.asarray(est.prior, dtype=np.float64)
+    about = {"class": type(est).__name__, "parameters": _plain_parameters(est)}
+    return about | {"questions": headers, "object_names": names.dtype == object}, arrays
 
 
 def load(path: str | Path) -> VotesEstimator:
@@ -138,34 +163,52 @@ def load(path: str | Path) -> VotesEstimator:
     """
     header, arrays = read_archive(path, "estimator", FORMAT_VERSION)
     try:
-        est = _CLASSES[header["class"]](**header["parameters"])
-        objects = set(header["objects"])
-        names: dict[str, AnyArray] = {
-            key: unpack_names(arrays[key], key in objects) for key in ("classes", "item_ids") if key in arrays
-        }
-        est._votes = _unpack_votes("votes", arrays, objects, header["repeats"])
-        if "cast.rows" in arrays:
-            est._votes.cast = _unpack_votes("cast", arrays, objects, header["repeats"])
-        est.n_features_in_ = header["n_features_in"]
-        est._classes_given = header["classes_given"]
-        est._n_first_classes = header["n_first_classes"]
-        if "feature_names_in" in header:
-            est.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
-        if "prior" in arrays:
-            est.prior = arrays["prior"]
-        if isinstance(est, GraphEstimator):
-            _take_graph(est, header, arrays, names)
-            if isinstance(est, SoftLabeler):
-                _take_blend(est, header, arrays)
-            elif isinstance(est, ProbabilisticLabelSpreading):
-                _take_spreading(est, header, arrays)
-        else:
-            est._items = arrays["features"]
-            est._use_names(Names(len(est._items), names.get("item_ids"), names["classes"]))
-            _restore_prior(est)
-            est._spread()
+        return _unpacked(header, arrays) if "questions" not in header else _with_questions(header, arrays)
     except (KeyError, TypeError) as error:
         raise StoreError(f"{path} lacks a part of a saved estimator ({error}); save it again.") from error
+
+
+def _with_questions(header: dict[str, Any], arrays: dict[str, AnyArray]) -> VotesEstimator:
+    est = SoftLabeler(**header["parameters"], prior=arrays.get("prior"))
+    graph: dict[str, AnyArray] = {}
+    each: dict[Any, Any] = {}
+    names = unpack_names(arrays["questions"], header["object_names"]).tolist()
+    for number, (name, facts) in enumerate(zip(names, header["questions"], strict=True)):
+        mine = _part(arrays, f"question{number}.")
+        graph = graph or {key: array for key, array in mine.items() if key.startswith("graph.")}
+        each[name] = _unpacked(facts, graph | mine)
+        each[name].graph_ = each[names[0]].graph_
+    est._answer_by(each)
+    return est
+
+
+def _unpacked(header: dict[str, Any], arrays: dict[str, AnyArray]) -> VotesEstimator:
+    est = _CLASSES[header["class"]](**header["parameters"])
+    objects = set(header["objects"])
+    names: dict[str, AnyArray] = {
+        key: unpack_names(arrays[key], key in objects) for key in ("classes", "item_ids") if key in arrays
+    }
+    est._votes = _unpack_votes("votes", arrays, objects, header["repeats"])
+    if "cast.rows" in arrays:
+        est._votes.cast = _unpack_votes("cast", arrays, objects, header["repeats"])
+    est.n_features_in_ = header["n_features_in"]
+    est._classes_given = header["classes_given"]
+    est._n_first_classes = header["n_first_classes"]
+    if "feature_names_in" in header:
+        est.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
+    if "prior" in arrays:
+        est.prior = arrays["prior"]
+    if isinstance(est, GraphEstimator):
+        _take_graph(est, header, arrays, names)
+        if isinstance(est, SoftLabeler):
+            _take_blend(est, header, arrays)
+        elif isinstance(est, ProbabilisticLabelSpreading):
+            _take_spreading(est, header, arrays)
+    else:
+        est._items = arrays["features"]
+        est._use_names(Names(len(est._items), names.get("item_ids"), names["classes"]))
+        _restore_prior(est)
+        est._spread()
     return est
 
 

@@ -280,6 +280,8 @@ def fit_blend(
     X: AnyArray | None = None,
     features: AnyArray | None = None,
     prior: FloatArray | None = None,
+    ordered: bool = False,
+    rungs: Sequence[Rung] | None = None,
     rule: BlendRule = RULE,
 ) -> Blend:
     """Learn everything from the votes.
@@ -292,9 +294,12 @@ def fit_blend(
     X : (n, d) items as classifiers see them; None = no classifiers on them
     features : (n, f) unreduced features; None = none
     prior : (n, n_classes) given probabilities; None = none
+    ordered : classes have an order, which scores of experts respect
+    rungs : the ladder where it was climbed before, see :func:`~softspread.posterior.ladder.climb_together`
     """
     shares = shares_expert(own, rule.shares_belief)
-    rungs = climb(diffusion, own, rule.ladder.alphas if alphas is None else alphas, rule.ladder)
+    if rungs is None:
+        rungs = climb(diffusion, own, rule.ladder.alphas if alphas is None else alphas, rule.ladder)
     experts = [shares, *ladder_experts(rungs, shares.final, own, rule.ladder)]
     moving, models = len(experts), []  # shares and ladder answer from the rungs
     order = order_by_content(diffusion.graph.degrees, own)
@@ -304,7 +309,7 @@ def fit_blend(
     experts += kernel_experts(X, diffusion.graph.sigma2, shares.final, own, rule.kernels)
     if prior is not None:
         experts.append(prior_expert(prior, own, rule.prior_belief, rule.prior_size))
-    weights = stack_weights(experts, own.mean_vote, rule.stack, own.places(order))
+    weights = stack_weights(experts, own.mean_vote, rule.stack, own.places(order), ordered)
     alone = prior is not None and not len(own.voted)
     if alone:  # nothing but the prior says anything yet
         weights = np.eye(len(experts))[-1]

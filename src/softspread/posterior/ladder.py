@@ -9,7 +9,7 @@ differences from the class shares, which a contrast t brings out. Held-out votes
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -101,6 +101,38 @@ def climb(
             rungs.append(Rung(alpha, mass, scales.scales, scales.reach, concentration, scales.noise))
             advance(1)
     return rungs[::-1]
+
+
+def climb_together(
+    diffusion: Diffusion,
+    questions: Sequence[OwnVotes],
+    alphas: Sequence[float] | None,
+    rule: LadderRule = RULE,
+) -> list[list[Rung]]:
+    """The ladders of several questions about the same items, climbed once.
+
+    The votes of all questions are columns of one system, and an item that several ask about has one scale.
+    """
+    voted = np.unique(np.concatenate([own.voted for own in questions]))
+    places = [np.searchsorted(voted, own.voted) for own in questions]
+    starts = np.cumsum([0, *(own.n_classes for own in questions)])
+    counts = np.zeros((len(voted), starts[-1]))
+    for own, place, first in zip(questions, places, starts, strict=False):
+        counts[place, first : first + own.n_classes] = own.counts
+    all_votes = OwnVotes(voted, counts, counts, np.ones(len(voted), np.int64), questions[0].n_items)
+    rungs = climb(diffusion, all_votes, rule.alphas if alphas is None else alphas, rule)
+    return [
+        [
+            replace(
+                rung,
+                mass=np.ascontiguousarray(rung.mass[:, first : first + own.n_classes]),
+                scales=rung.scales[place],
+                reach=rung.reach[place],
+            )
+            for rung in rungs
+        ]
+        for own, place, first in zip(questions, places, starts, strict=False)
+    ]
 
 
 def _scales(

@@ -8,7 +8,7 @@ off and what a further vote would bring are read off the same object.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -109,6 +109,21 @@ class Posterior:
             [of_rows(variant) for variant in self.variants],
             self.workers,
         )
+
+    def merged(self, into: FloatArray) -> "Posterior":
+        """The posterior of classes taken together; ``into`` (n_classes, groups) holds one 1 per row.
+
+        Sums of the entries of a Dirichlet distribution are Dirichlet again, with the sums of its parameters.
+        """
+
+        def of_groups(variant: Variant) -> Variant:
+            return variant[0], lambda rows: together(variant[1](rows))
+
+        def together(m: Float32Array) -> Float32Array:
+            return np.asarray(m @ into, dtype=np.float32)
+
+        variants = [of_groups(variant) for variant in self.variants]
+        return replace(self, m=together(self.m), own=np.asarray(self.own @ into), variants=variants)
 
     # --------------------------------------------------------------------------------------------- moments
     def mean(self) -> FloatArray:

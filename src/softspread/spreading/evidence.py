@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from softspread._common.extras import needs_extra
+from softspread._common.kinds import MULTILABEL, SINGLE
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread._common.wording import counted
 from softspread.errors import InputError
@@ -106,15 +107,20 @@ class SoftLabels:
     classes : (n_classes,) array
         Class names, in the order of columns.
     p : (n, n_classes) array
-        Soft labels; each row sums to 1.
+        Soft labels; each row sums to 1, of the kind "multilabel" each entry is a probability by itself.
     evidence : (n,) array
-        How many votes' worth has reached each item.
+        How many votes' worth has reached each item; on average over the classes of the kind "multilabel".
     lower, upper : (n, n_classes) array or None
         Ends of each soft label's interval.
     metadata : mapping
         Facts about the run that made them; written to files.
     verdict : (n,) array or None
         "clear", "ambiguous" or "not enough votes", see :func:`~softspread.uncertainty_split`.
+    kind : str
+        "single", "multilabel" or "ordinal", as of the :class:`SoftLabeler` that made them.
+    more : mapping of str to (n,) array
+        Further columns: evidence_<class> and verdict_<class> of "multilabel"; expected_level, expected_lower
+        and expected_upper of "ordinal".
 
     See Also
     --------
@@ -138,13 +144,19 @@ class SoftLabels:
     upper: FloatArray | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     verdict: AnyArray | None = None
+    kind: str = SINGLE
+    more: Mapping[str, AnyArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @property
     def labels(self) -> AnyArray:
-        """(n,) the most probable class of each item."""
+        """(n,) the most probable class of each item; of "multilabel" lists of those above .5."""
+        if self.kind == MULTILABEL:
+            found = np.empty(len(self), dtype=object)
+            found[:] = [self.classes[row].tolist() for row in self.p >= 0.5]
+            return found
         return np.asarray(self.classes[self.p.argmax(axis=1)])
 
     @property
@@ -186,6 +198,8 @@ class SoftLabels:
             some(self.upper),
             self.metadata,
             some(self.verdict),
+            self.kind,
+            {name: values[rows] for name, values in self.more.items()},
         )
 
     def columns(self) -> Iterator[tuple[str, FloatArray]]:
@@ -214,6 +228,28 @@ class SoftLabels:
                     yield f"{prefix}_{label}", values[:, column]
             if prefix == "p":
                 yield "evidence", self.evidence
+        yield from ((name, values) for name, values in self.more.items() if values.dtype.kind == "f")
+
+    def words(self) -> dict[str, AnyArray]:
+        """The columns of words: verdict, and of the kind "multilabel" verdict_<class>.
+
+        Returns
+        -------
+        dict
+            (n,) values by name.
+
+        See Also
+        --------
+        columns : The columns of numbers.
+
+        Examples
+        --------
+        >>> labels = SoftLabels(np.arange(1), np.array(["no", "yes"]), np.eye(2)[:1], np.array([1.0]))
+        >>> labels.words()
+        {}
+        """
+        found = {} if self.verdict is None else {"verdict": self.verdict}
+        return found | {name: values for name, values in self.more.items() if values.dtype.kind != "f"}
 
     def to_frame(self) -> pd.DataFrame:
         """One row per item, as files have it.
@@ -221,8 +257,8 @@ class SoftLabels:
         Returns
         -------
         pandas.DataFrame
-            Columns item, p_<class>..., evidence, lower_<class>..., upper_<class>... and verdict, those that
-            are known.
+            Columns item, p_<class>..., evidence, lower_<class>..., upper_<class>..., verdict and those of
+            ``more``, as far as they are known.
 
         Examples
         --------
@@ -233,9 +269,7 @@ class SoftLabels:
         names, columns = zip(*self.columns(), strict=True)  # 1 and "1" may both be classes
         frame = pd.DataFrame(np.column_stack(columns), columns=list(names))
         frame.insert(0, "item", self.ids)
-        if self.verdict is not None:
-            frame["verdict"] = self.verdict
-        return frame
+        return frame.assign(**self.words())
 
     def to_torch_dataset(self, X: "ArrayLike | torch.Tensor", *, max_weight: float | None = None) -> Any:
         """Training data for PyTorch: features, soft label and weight of every item.

@@ -1,9 +1,9 @@
-"""Votes of items that may have several classes: one yes/no question per class.
+"""Answers about items that may have several classes: yes, no or nothing for each class.
 
-lists of labels, or a table of 1 / 0 / nothing  ->  {class: Votes for False or True}
+lists of labels, or a table of 1 / 0 / nothing  ->  said, yes (m, n_classes), class names
 """
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,81 +13,38 @@ from numpy.typing import ArrayLike
 from softspread._common import validation
 from softspread._common.types import AnyArray, BoolArray
 from softspread.errors import InputError
-from softspread.votes.votes import Votes
 
 NO, NOTHING = "no", "nothing"
+ANSWER = "answer"  # the column of a long table that says yes or no to its label
 REST = (NO, NOTHING)  # what a list of labels says about the classes that it leaves out
-ANSWERS = np.array([False, True])
+ANSWERS = np.array([False, True])  # what a question is answered by, in the order of its columns
+_WORDS = {"1": True, "yes": True, "true": True, "0": False, "no": False, "false": False}
 Choices = ArrayLike | Sequence[Collection[Hashable]]
 
 
-def multilabel_votes(
-    choices: Choices,
-    items: ArrayLike | None = None,
-    annotators: ArrayLike | None = None,
-    *,
-    classes: ArrayLike | None = None,
-    rest: str = NO,
-) -> dict[Any, Votes]:
-    """Votes where an item may have several classes, as one list of yes and no per class.
+def read_choices(
+    choices: Choices, classes: Any = None, rest: str = NO
+) -> tuple[BoolArray, BoolArray, AnyArray]:
+    """What each row says about each class.
 
     Parameters
     ----------
-    choices : list of lists of labels, or (m, n_classes) table
-        One row per annotator and item. A list names the classes that the item has. A table holds 1 for yes,
-        0 for no and NaN or None for nothing; a DataFrame's columns are the classes.
-    items : (m,) array-like, optional
-        The item of each row; by default row i is about item i.
-    annotators : (m,) array-like, optional
-        Who answered each row.
-    classes : (n_classes,) array-like, optional
-        Class names in order; by default the columns of a DataFrame, the numbers of a table's columns, or the
-        labels found, sorted.
-    rest : {"no", "nothing"}, default "no"
-        What a list of labels says about the classes that it leaves out: no, as where people were asked to
-        choose all that apply, or nothing. A table says it by itself.
+    choices : lists of labels, or a table of 1 (yes), 0 (no) and NaN (nothing)
+    classes : names in order; None = the columns of a DataFrame, the numbers of columns, or the labels found
+    rest : what a list says about the classes that it leaves out
 
     Returns
     -------
-    dict of Votes
-        For each class votes for True (yes) or False (no).
-
-    See Also
-    --------
-    MultilabelLabeler : Takes them as ``y``.
-    Votes.from_pairs : Votes for exactly one class.
+    said, yes, names : (m, n_classes) whether anything is said, whether it is yes; the classes
 
     Examples
     --------
-    >>> votes = multilabel_votes([["cat", "dog"], [], ["dog"]])
-    >>> votes["cat"].labels.tolist(), votes["dog"].labels.tolist()
-    ([True, False, False], [True, False, True])
-    >>> len(multilabel_votes([["cat", "dog"], [], ["dog"]], rest="nothing")["cat"])
-    1
-    >>> multilabel_votes([[1, 0], [None, 1]], classes=["cat", "dog"])["dog"].labels.tolist()
-    [False, True]
+    >>> said, yes, names = read_choices([["cat", "dog"], []])
+    >>> said.tolist(), yes.tolist(), names.tolist()
+    ([[True, True], [True, True]], [[True, True], [False, False]], ['cat', 'dog'])
     """
     validation.choice("rest", rest, REST)
-    said, yes, names = (
-        _of_lists(choices, classes, rest) if _are_lists(choices) else _of_table(choices, classes)
-    )
-    rows = validation.names(np.arange(len(said)) if items is None else items, "item")
-    who = None if annotators is None else validation.annotator_names(annotators)
-    for what, given in (("items", rows), ("annotators", who)):
-        if given is not None and len(given) != len(said):
-            raise InputError(
-                f"{len(said)} rows of choices but {len(given)} {what}; there must be one per row."
-            )
-    return {
-        name: Votes(
-            rows[said[:, column]],
-            yes[said[:, column], column],
-            np.ones(int(said[:, column].sum())),
-            None if who is None else who[said[:, column]],
-            classes=ANSWERS,
-        )
-        for column, name in enumerate(names.tolist())
-    }
+    return _of_lists(choices, classes, rest) if _are_lists(choices) else _of_table(choices, classes)
 
 
 def _are_lists(choices: Any) -> bool:
@@ -138,26 +95,18 @@ def _of_table(table: Any, classes: Any) -> tuple[BoolArray, BoolArray, AnyArray]
     return given, values == 1.0, found
 
 
-def questions_of(y: Any, classes: ArrayLike | None = None) -> dict[Any, Votes]:
-    """Votes per class in any accepted form; votes of another kind are refused."""
-    if isinstance(y, Votes):
-        raise InputError(
-            "these votes name exactly one class each; kinds of votes cannot be mixed. Make votes for several "
-            "classes with multilabel_votes, or use SoftLabeler."
-        )
-    if not isinstance(y, Mapping):
-        return multilabel_votes(y, classes=classes)
-    wrong = [name for name, votes in y.items() if not _is_yes_or_no(votes)]
-    if wrong or not y:
-        raise InputError(
-            f"y must hold votes for True or False per class, as multilabel_votes makes them; {wrong[:3]} "
-            "are of another kind."
-        )
-    names = list(y) if classes is None else validation.class_names(classes).tolist()
-    if set(names) != set(y):
-        raise InputError(f"classes are {names[:5]}, but y has votes on {list(y)[:5]}; they must agree.")
-    return {name: y[name] for name in names}
+def yes_or_no(values: Any) -> BoolArray:
+    """(m,) answers as a long table holds them: 1, yes or true; 0, no or false.
 
-
-def _is_yes_or_no(votes: Any) -> bool:
-    return isinstance(votes, Votes) and votes.classes is not None and votes.classes.tolist() == [False, True]
+    Examples
+    --------
+    >>> yes_or_no(["yes", 0, "1"]).tolist()
+    [True, False, True]
+    """
+    words = [
+        str(value).strip().lower().removesuffix(".0") for value in np.asarray(values, dtype=object).tolist()
+    ]
+    odd = [word for word in words if word not in _WORDS]
+    if odd:
+        raise InputError(f"an answer is 1 or yes, 0 or no; got {', '.join(map(repr, odd[:3]))}.")
+    return np.array([_WORDS[word] for word in words], dtype=bool)

@@ -157,6 +157,11 @@ def read_y(y: Any, n_items: int, item_ids: Any = None, classes: Any = None, *, w
             raise InputError(f"X has {n_items} items but {what} is about {y.names.n_items}; they must agree.")
         return y._replace(table=y.table.copy())  # tables grow in place
     ids = None if item_ids is None else validation.item_ids(item_ids, n_items)
+    if isinstance(y, Votes) and y.answers is not None:
+        raise InputError(
+            f"{what} says yes or no to each of several classes; such votes are taken by "
+            "SoftLabeler(kind='multilabel')."
+        )
     votes = y if isinstance(y, Votes) else _votes_of(y, n_items, classes, what)
     order = votes.class_names() if classes is None else validation.class_names(classes)
     if classes is None and votes.classes is None:

@@ -8,7 +8,7 @@ Items and labels stay as the user names them; rows and columns appear only when 
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Self
 
@@ -22,6 +22,7 @@ from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread._common.validation import objects
 from softspread._common.wording import counted
 from softspread.errors import InputError, SoftspreadWarning
+from softspread.votes.multilabel import ANSWER, ANSWERS, NO, Choices, read_choices, yes_or_no
 from softspread.votes.shapes import counts_advice, read_wide, refuse_results
 from softspread.votes.standing import LAST, REPEATS
 from softspread.votes.table import joined
@@ -56,6 +57,8 @@ class Votes:
         Class names in order, where the source fixes them.
     repeats : str
         "last": of one annotator's votes on one item the last stands; "keep": all of them count.
+    answers : array or None
+        Where items may have several classes, whether each vote says yes or no to its class; else None.
 
     See Also
     --------
@@ -76,6 +79,7 @@ class Votes:
     created_at: AnyArray | None = None  # (m,)
     classes: AnyArray | None = None  # ordered, where the source fixes the classes
     repeats: str = LAST
+    answers: BoolArray | None = None  # (m,) yes or no to the label; None where a vote names the only class
 
     @classmethod
     def from_pairs(
@@ -161,7 +165,8 @@ class Votes:
     ) -> Self:
         """Read one vote per row.
 
-        Columns: item (or task), label, and optionally annotator (or worker), weight, created_at.
+        Columns: item (or task), label, and optionally annotator (or worker), weight, created_at, and answer:
+        1 or yes, 0 or no, where items may have several classes.
 
         Parameters
         ----------
@@ -209,7 +214,7 @@ class Votes:
                     f"{list(frame.columns)}; name another one by {role}_column."
                 )
         column = {role: frame[name] for role, name in found.items() if name is not None}
-        return cls.from_pairs(
+        votes = cls.from_pairs(
             column["item"],
             column["label"],
             column.get("annotator"),
@@ -218,6 +223,7 @@ class Votes:
             created_at=frame.get("created_at"),
             repeats=repeats,
         )
+        return replace(votes, answers=yes_or_no(frame[ANSWER])) if ANSWER in frame.columns else votes
 
     @classmethod
     def from_counts(
@@ -338,6 +344,110 @@ class Votes:
             repeats=repeats,
         )
 
+    @classmethod
+    def from_multilabel(
+        cls,
+        choices: Choices,
+        items: ArrayLike | None = None,
+        annotators: ArrayLike | None = None,
+        *,
+        classes: ArrayLike | None = None,
+        rest: str = NO,
+        repeats: str = LAST,
+    ) -> Self:
+        """Yes, no or nothing for each of several classes, of items that may have more than one.
+
+        Parameters
+        ----------
+        choices : (m, n_classes) table, or list of lists of labels
+            One row per annotator and item. A table holds 1 for yes, 0 for no and NaN or None for nothing; a
+            DataFrame's columns are the classes. A list names the classes that the item has.
+        items : (m,) array-like, optional
+            The item of each row; by default the index of a DataFrame, else row i is about item i.
+        annotators : (m,) array-like, optional
+            Who answered each row.
+        classes : (n_classes,) array-like, optional
+            Class names in order; by default the columns of a DataFrame, the numbers of a table's columns, or
+            the labels found, sorted.
+        rest : {"no", "nothing"}, default "no"
+            What a list of labels says about the classes that it leaves out: no, as where people were asked to
+            choose all that apply, or nothing. A table says it by itself.
+        repeats : {"last", "keep"}, default "last"
+            Which of one annotator's answers on one item and class count: the last, with a warning, or all.
+
+        Returns
+        -------
+        Votes
+            One vote per answer, with ``answers``.
+
+        See Also
+        --------
+        SoftLabeler : With ``kind="multilabel"`` takes them as ``y``.
+        Votes.from_pairs : Votes for exactly one class.
+
+        Examples
+        --------
+        >>> votes = Votes.from_multilabel([["cat", "dog"], [], ["dog"]])
+        >>> votes
+        Votes(6 answers, yes or no, on 3 items for 2 classes)
+        >>> len(Votes.from_multilabel([["cat", "dog"], [], ["dog"]], rest="nothing"))
+        3
+        >>> Votes.from_multilabel([[1, 0], [None, 1]], classes=["cat", "dog"]).answers.tolist()
+        [True, False, True]
+        """
+        said, yes, names = read_choices(choices, classes, rest)
+        if items is None:
+            items = choices.index if isinstance(choices, pd.DataFrame) else np.arange(len(said))
+        rows, columns = np.nonzero(said)
+        who = None if annotators is None else validation.annotator_names(annotators)
+        places = validation.names(items, "item")
+        for what, given in (("items", places), ("annotators", who)):
+            if given is not None and len(given) != len(said):
+                raise InputError(
+                    f"{len(said)} rows of choices but {len(given)} {what}; there must be one per row."
+                )
+        return cls(
+            places[rows],
+            names[columns],
+            np.ones(len(rows)),
+            None if who is None else who[rows],
+            classes=names,
+            repeats=validation.choice("repeats", repeats, REPEATS),
+            answers=yes[rows, columns],
+        )
+
+    def about(self, label: Any) -> "Votes":
+        """The answers about one class, as votes for True (yes) or False (no).
+
+        Parameters
+        ----------
+        label : class name
+            One of the classes of votes made by :meth:`from_multilabel`.
+
+        Returns
+        -------
+        Votes
+            Votes for True or False.
+
+        See Also
+        --------
+        Votes.from_multilabel : Answers about several classes.
+
+        Examples
+        --------
+        >>> Votes.from_multilabel([["cat", "dog"], ["dog"]]).about("cat").labels.tolist()
+        [True, False]
+        """
+        if self.answers is None:
+            raise InputError(
+                "these votes name exactly one class each; Votes.from_multilabel makes answers per class."
+            )
+        mine = np.asarray(self.labels == label, dtype=bool)
+        who, times = (None if part is None else part[mine] for part in (self.annotators, self.created_at))
+        return Votes(
+            self.items[mine], self.answers[mine], self.weights[mine], who, times, ANSWERS, self.repeats
+        )
+
     def __len__(self) -> int:
         return len(self.items)
 
@@ -346,6 +456,8 @@ class Votes:
         named = 0 if self.annotators is None else pd.Series(self.annotators).nunique()
         by = "" if self.annotators is None else f" by {counted(named, 'annotator')}"
         votes = f"{counted(len(self), 'vote')} on {counted(items, 'item')}"
+        if self.answers is not None:
+            votes = f"{counted(len(self), 'answer')}, yes or no, on {counted(items, 'item')}"
         return f"Votes({votes} for {counted(labels, 'class')}{by})"
 
     def _repr_html_(self) -> str:
@@ -363,6 +475,11 @@ class Votes:
                 f"one list of votes has repeats={self.repeats!r}, the other {other.repeats!r}; make both "
                 "alike."
             )
+        if (self.answers is None) != (other.answers is None):
+            raise InputError(
+                "one list of votes says yes or no to classes, the other names one class per vote; kinds of "
+                "votes cannot be mixed."
+            )
         return Votes(
             joined(self.items, other.items),
             joined(self.labels, other.labels),
@@ -371,6 +488,7 @@ class Votes:
             _joined_optional(self.created_at, other.created_at, len(self), len(other)),
             _united(self.classes, other.classes),
             self.repeats,
+            _joined_optional(self.answers, other.answers, len(self), len(other)),
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -379,7 +497,7 @@ class Votes:
         Returns
         -------
         pandas.DataFrame
-            Columns item, label, weight, and annotator and created_at where known.
+            Columns item, label, weight, and answer, annotator and created_at where known.
 
         See Also
         --------
@@ -391,6 +509,8 @@ class Votes:
         [['a.jpg', 'cat', 1.0]]
         """
         columns: dict[str, AnyArray] = {"item": self.items, "label": self.labels, "weight": self.weights}
+        if self.answers is not None:
+            columns[ANSWER] = self.answers.astype(np.int64)
         if self.annotators is not None:
             columns["annotator"] = self.annotators
         if self.created_at is not None:

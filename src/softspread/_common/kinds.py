@@ -1,0 +1,6 @@
+"""What a vote can say: the kinds of votes, by name."""
+
+SINGLE, MULTILABEL, ORDINAL = "single", "multilabel", "ordinal"
+KINDS = (SINGLE, MULTILABEL, ORDINAL)  # of soft labels
+RATING = "rating"  # a number on a scale
+VOTE_KINDS = (*KINDS, RATING)
