@@ -223,7 +223,9 @@ class Votes:
             created_at=frame.get("created_at"),
             repeats=repeats,
         )
-        return replace(votes, answers=yes_or_no(frame[ANSWER])) if ANSWER in frame.columns else votes
+        if ANSWER not in frame.columns or ANSWER in found.values():
+            return votes
+        return replace(votes, answers=yes_or_no(frame[ANSWER]))
 
     @classmethod
     def from_counts(
