@@ -7,6 +7,7 @@
 Estimators (``fit``, ``update``, ``predict_proba``, ``soft_labels``)
     SoftLabeler                       several experts and one posterior per item; start here
     ProbabilisticLabelSpreading       the paper's method: votes travel over a graph of neighbours
+    RatingSpreading                   mean ratings on a scale, with intervals
     VoteHistogram                     each item's own votes
     GaussianKernelRegression          votes weighted by distance
     KNeighborsVotes                   votes of the nearest voted items
@@ -57,6 +58,7 @@ __version__ = _version("softspread")
 
 _NAMES = {
     "estimators.labeler": ["SoftLabeler"],
+    "estimators.rating": ["RatingSpreading"],
     "estimators.spreading": ["ProbabilisticLabelSpreading"],
     "estimators.baselines": ["VoteHistogram", "GaussianKernelRegression", "KNeighborsVotes"],
     "estimators.storage": ["save", "load"],
@@ -136,6 +138,7 @@ if TYPE_CHECKING:
     from softspread.estimators.labeler import SoftLabeler as SoftLabeler
     from softspread.estimators.priors import better_of as better_of
     from softspread.estimators.priors import classifier_prior as classifier_prior
+    from softspread.estimators.rating import RatingSpreading as RatingSpreading
     from softspread.estimators.spreading import ProbabilisticLabelSpreading as ProbabilisticLabelSpreading
     from softspread.estimators.storage import load as load
     from softspread.estimators.storage import save as save

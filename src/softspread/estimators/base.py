@@ -154,7 +154,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self._items = self._read_features(X, reset=True)
                 n = len(self._items)
             self._classes_given = classes is not None
-            self._start(*read_y(y, n, _names_of(X) if item_ids is None else item_ids, classes))
+            self._start(*read_y(y, n, names_of(X) if item_ids is None else item_ids, classes))
         return self
 
     def partial_fit(
@@ -200,7 +200,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y, item_ids=item_ids, classes=classes)
-        item_ids = _names_of(X) if item_ids is None else item_ids
+        item_ids = names_of(X) if item_ids is None else item_ids
         with self._unchanged_on_failure():
             self._check_parameters()
             items, new, names = self._batch(X, y, classes, item_ids)
@@ -807,7 +807,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _names_of(X: Any) -> Any:
+def names_of(X: Any) -> Any:
     """The index of a DataFrame where it names items.
 
     Distinct text does, and any index that is called item or the like. Other numbers may be what a shuffle or
