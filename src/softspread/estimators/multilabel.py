@@ -276,8 +276,8 @@ def _instead(name: str, single: Any) -> Any:
             return single(self, *given, **how)
         if not hasattr(Questions, name):
             raise InputError(
-                f"kind='multilabel' has no {name}. What is about one answer per item can be asked of a class "
-                f"by itself, as in questions_[{next(iter(questions.each))!r}].{name}; for other items fit again."
+                f"kind='multilabel' has no {name}. Ask a class by itself, as in "
+                f"questions_[{next(iter(questions.each))!r}].{name}; for other items fit again."
             )
         found = getattr(Questions, name)
         if isinstance(found, property):
