@@ -13,7 +13,7 @@ from softspread._common import validation
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread._common.wording import counted
 from softspread.errors import InputError
-from softspread.estimators.base import VotesEstimator, _names_of
+from softspread.estimators.base import VotesEstimator, names_of
 from softspread.votes.reading import Names
 from softspread.votes.table import joined
 
@@ -67,7 +67,7 @@ class GrowingEstimator(VotesEstimator):
         check_is_fitted(self)
         with self._unchanged_on_failure():
             new = self._features_of_newcomers(X)
-            ids = _names_of(X) if item_ids is None and self.item_ids_ is not None else item_ids
+            ids = names_of(X) if item_ids is None and self.item_ids_ is not None else item_ids
             names = self._names_of_newcomers(ids, len(new))
             more = self._prior_of_newcomers(prior, names)
             new_ids = names.item_ids
