@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from softspread._common.kinds import ORDINAL
 from softspread._common.types import AnyArray, IntArray
 from softspread._common.validation import objects
 from softspread._common.versions import version_of
@@ -40,6 +41,7 @@ from softspread.io.tables import shown
 from softspread.io.votes import read_vote_files
 from softspread.votes.reading import NamedVotes, Names
 from softspread.votes.table import VoteTable
+from softspread.votes.votes import Votes
 
 CACHE_VERSION = 2  # raise when the same inputs and options no longer give the same entry
 MANY_ITEMS = 50_000  # from here on a step takes long enough for a progress bar
@@ -179,8 +181,8 @@ def load_votes(
     classes : known from elsewhere; None = those of the options, or of the file
     """
     with run.stage("votes") as tell:
-        file = read_vote_files(*options.files(), how=options.reading())
         named = classes if classes is not None else read_classes(options.classes)
+        file = read_vote_files(*options.files(), how=options.reading(), classes=named)
         matched = match_votes(file, item_ids, n_items, named, options.skip_unknown)
         tell(f"{len(matched.found.table):,} votes for {len(matched.classes)} classes ({file.votes_format})")
     for trouble in matched.unknown:
@@ -259,7 +261,13 @@ def fit(run: Run, inputs: FitInputs, *, needs_votes: bool = True) -> Fit:
     found = no_votes_yet(items, inputs.votes.classes) if votes is None else votes.found
     prior = load_prior(inputs.fit, items, found.names.classes)
     items = build_graph(run, items, inputs.graph)
-    task = _Task(run, items, found, features, parameters)
+    task = _Task(run, items, found if votes is None else votes.given, features, parameters)
+    if (
+        inputs.votes.kind == ORDINAL
+        and inputs.votes.classes is None
+        and found.names.classes.dtype.kind not in "iu"
+    ):
+        raise InputError("--kind ordinal needs the order of the classes: --classes low,middle,high.")
 
     def make() -> Any:
         return task.helped() if inputs.fit.of_votes else task.estimate(method, prior)
@@ -285,7 +293,7 @@ class _Task:
 
     run: Run
     items: Items
-    votes: NamedVotes
+    votes: NamedVotes | Votes
     features: AnyArray | None
     parameters: Mapping[str, Any]
 
@@ -295,11 +303,14 @@ class _Task:
         est: Any = estimator_of(method)(
             **self.parameters, prior=prior, random_state=self.run.seed, verbose=show
         )
-        features = {} if self.features is None else {"features": self.features}
-        return est.fit(self.items.X, self.votes, **features)
+        given: dict[str, Any] = {} if self.features is None else {"features": self.features}
+        if isinstance(self.votes, Votes):
+            given["item_ids"] = self.items.item_ids
+        return est.fit(self.items.X, self.votes, **given)
 
     def helped(self) -> Any:
         """The paper's method, with a classifier of the votes as prior only where that helps."""
+        assert isinstance(self.votes, NamedVotes)  # the paper's method takes no other kind
         prior = classifier_of_votes(self.run, self.items, self.votes)
         helped = self.estimate(SPREADING, prior)
         if self.parameters["prior_strength"] != "auto":

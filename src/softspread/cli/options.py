@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 CHOICES = {
     "encoders": "softspread.embedding.encoders.registry:ENCODERS",
     "intervals": "softspread.intervals.registry:INTERVALS",
+    "kinds": "softspread._common.kinds:VOTE_KINDS",
     "methods": "softspread.estimators.methods:METHODS",
     "output_formats": "softspread.io.formats:OUTPUT_FORMATS",
     "reducers": "softspread.embedding.reducers.registry:REDUCERS",
@@ -127,6 +128,20 @@ class VoteOptions:
         ),
     ] = None
     votes_format: Annotated[str, option("{vote_formats}.")] = "auto"
+    kind: Annotated[
+        str,
+        option(
+            "What a vote says: {kinds}. multilabel: yes or no for several classes; ordinal: --classes have "
+            "an order; rating: a number."
+        ),
+    ] = "single"
+    rest: Annotated[
+        str,
+        option("With --kind multilabel, what a list of labels says about the others: no or nothing."),
+    ] = "no"
+    scale: Annotated[str | None, option("With --kind rating, lowest and highest possible, such as 1,5.")] = (
+        None
+    )
     item_column: Annotated[
         str | None, option("Column that names the item (Label Studio: field of the data).")
     ] = None
@@ -166,7 +181,22 @@ class VoteOptions:
             self.annotator_column,
             self.multi_choice,
             self.repeats,
+            self.kind,
+            self.rest,
         )
+
+    def check_kind(self, *, ratings: bool = False) -> None:
+        """Refuse unknown kinds, ratings where soft labels are needed, and options of another kind."""
+        from softspread._common.kinds import KINDS, MULTILABEL, RATING, VOTE_KINDS
+
+        allowed = VOTE_KINDS if ratings else KINDS
+        if self.kind not in allowed:
+            only = " Ratings are spread by 'softspread spread'." if self.kind == RATING else ""
+            raise InputError(f"--kind must be one of {', '.join(allowed)}, got {self.kind!r}.{only}")
+        if self.rest != "no" and self.kind != MULTILABEL:
+            raise InputError("--rest is about lists of labels; add --kind multilabel, or leave it out.")
+        if self.scale is not None and self.kind != RATING:
+            raise InputError("--scale is about ratings; add --kind rating, or leave it out.")
 
 
 PriorOption = Annotated[
@@ -326,8 +356,9 @@ class FitInputs:
     graph: GraphOptions
     fit: FitOptions
 
-    def check(self, *, needs_votes: bool = True) -> None:
+    def check(self, *, needs_votes: bool = True, ratings: bool = False) -> None:
         """Refuse missing options, files, endings, and values that no fit takes: before anything is read."""
+        self.votes.check_kind(ratings=ratings)
         self.items.files()
         if needs_votes or self.votes.votes:
             self.votes.files()
@@ -341,7 +372,13 @@ class FitInputs:
         found = self.fit.parameters() | self.graph.parameters()
         if found["n_neighbors"] == "auto" and method_of(self.fit.method) == BLEND:
             raise option_of_spreading("--n-neighbors auto", "it needs a number, 20 by default")
-        return found
+        if self.votes.kind == "single":
+            return found
+        if method_of(self.fit.method) != BLEND:
+            raise InputError(
+                f"--method pls takes votes for one class each; leave it out for --kind {self.votes.kind}."
+            )
+        return found | {"kind": self.votes.kind}
 
 
 def option_of_spreading(name: str, reason: str) -> InputError:

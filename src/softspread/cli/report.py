@@ -12,7 +12,6 @@ from softspread.cli.runner import Run
 from softspread.cli.summary import trust_in_words
 from softspread.errors import SoftspreadError
 from softspread.estimators.labeler import SoftLabeler
-from softspread.quality.result import Quality
 from softspread.report.learned import Learned
 from softspread.report.pictures import Thumbnails
 from softspread.report.run import RunContent, run_page
@@ -63,10 +62,10 @@ def write_report(
         tell(str(path))
 
 
-def _quality(run: Run, est: Any) -> Quality | None:
+def _quality(run: Run, est: Any) -> Any:
     with run.stage("quality"):
         try:
-            found: Quality = est.quality(random_state=run.seed)
+            found = est.quality(random_state=run.seed)
         except SoftspreadError as error:  # the labels stand without it
             run.warn(f"quality could not be estimated: {error}")
             return None

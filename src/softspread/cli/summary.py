@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from softspread._common.kinds import SINGLE
 from softspread._common.types import FloatArray
 from softspread._common.versions import versions
 from softspread.annotators.verdict import STRAYS
 from softspread.cli.fitting import Fit, graph_facts
 from softspread.estimators.labeler import SoftLabeler
+from softspread.estimators.multilabel import OVERALL
 from softspread.spreading.evidence import SoftLabels
 
 LITTLE_EVIDENCE = 0.01  # votes' worth; below, a soft label is hardly more than its prior
@@ -28,16 +30,18 @@ FILE_LIBRARIES = ("pandas", "pyarrow")  # soft labels from files depend on these
 def run_facts(fit: Fit) -> dict[str, Any]:
     """What went in and what was learned, ready for JSON."""
     est, votes = fit.est, fit.matched.found.table
+    several = fit.matched.several is not None
     file, names = fit.matched.file, votes.annotators
     return {
         "n_items": fit.items.n_items,
+        "kind": getattr(est, "kind", SINGLE),
         "classes": est.classes_.tolist(),
         "votes": {
             "read": len(file),
             "used": len(votes),
             "skipped": fit.matched.n_skipped,
             "left_out": dict(file.notes),
-            "items_with_votes": int(est.vote_counts_.any(axis=1).sum()),
+            "items_with_votes": len(set(votes.rows)) if several else int(est.vote_counts_.any(axis=1).sum()),
             "annotators": None if names is None else len({*names.tolist()} - {None}),
             "format": file.votes_format,
         },
@@ -98,6 +102,8 @@ def trust_quantiles(trust: pd.DataFrame) -> dict[float, float]:
 def _flagged(est: Any) -> list[str]:
     """Annotators who do not follow the others, where they were rated."""
     rated = None if est.annotator_model == "none" else est.annotators_
+    if rated is not None and "class" in rated:
+        rated = rated[rated["class"] == OVERALL]
     return [] if rated is None else rated.loc[rated["flag"] == STRAYS, "annotator"].map(str).tolist()
 
 

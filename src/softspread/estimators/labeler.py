@@ -247,7 +247,7 @@ class SoftLabeler(JudgedEstimator):
             self._features = None if features is None else validation.features(features, "features")
             super().fit(X, y, item_ids=item_ids, classes=classes)
             if self.kind == ORDINAL:
-                self._check_order(classes is not None or (isinstance(y, Votes) and y.classes is not None))
+                self._check_order(classes is not None or _fixes_classes(y))
         return self
 
     def _ask_each(self, X: ArrayLike | Graph, y: Any, **given: Any) -> Self:
@@ -978,3 +978,8 @@ class SoftLabeler(JudgedEstimator):
         members = np.zeros(chances.shape, dtype=bool)
         np.put_along_axis(members, order, needed, axis=1)
         return members
+
+
+def _fixes_classes(y: Any) -> bool:
+    """Whether votes bring their classes in order."""
+    return isinstance(y, NamedVotes) or (isinstance(y, Votes) and y.classes is not None)

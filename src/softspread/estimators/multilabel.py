@@ -188,9 +188,10 @@ class Questions:
         return overall_annotators(pd.concat(frames, ignore_index=True)) if frames else None
 
     @property
-    def weights_(self) -> pd.DataFrame:
-        """Share of each expert in every question."""
-        return pd.DataFrame({name: one.weights_ for name, one in self.each.items()}).fillna(0.0)
+    def weights_(self) -> pd.Series:
+        """Share of each expert, the mean over all questions."""
+        shares = pd.concat([one.weights_ for one in self.each.values()], axis=1).fillna(0.0)
+        return shares.mean(axis=1).sort_values(ascending=False, kind="stable").rename("weight")
 
     @property
     def trust_(self) -> pd.DataFrame:

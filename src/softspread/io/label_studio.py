@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from softspread._common.columns import ITEM_NAMES, first_of
+from softspread._common.kinds import MULTILABEL
 from softspread._common.validation import objects
 from softspread.errors import InputError
 from softspread.io.vote_file import VoteFile, VoteReading
@@ -53,7 +54,7 @@ def read_export(path: Path, content: Any, how: VoteReading) -> VoteFile:
     """
     tasks = content if isinstance(content, list) else [content]
     left_out: Counter[str] = Counter()
-    rows: list[tuple[Any, str, Any, float, Any]] = []
+    rows: list[tuple[Any, Any, Any, float, Any]] = []
     for number, task in enumerate(tasks):
         given = task.get("annotations", task.get("completions")) if isinstance(task, dict) else None
         if not isinstance(given, list):
@@ -75,7 +76,15 @@ def read_export(path: Path, content: Any, how: VoteReading) -> VoteFile:
         np.array(weights, dtype=np.float64) if any(weight != 1.0 for weight in weights) else None,
         objects(times) if any(time is not None for time in times) else None,
         notes=dict(left_out),
+        answers=np.full(len(rows), None) if how.kind == MULTILABEL else None,
     )
+
+
+def _who(annotation: Mapping[str, Any]) -> str | None:
+    by = annotation.get("completed_by")
+    if isinstance(by, dict):
+        by = by.get("email") or by.get("id")
+    return None if by is None else str(by)
 
 
 def _item_of(path: Path, number: int, task: Mapping[str, Any], asked: str | None) -> Any:
@@ -106,7 +115,7 @@ def _votes_of(
     annotation: Any,
     how: VoteReading,
     left_out: "Counter[str]",
-) -> list[tuple[Any, str, Any, float, Any]]:
+) -> list[tuple[Any, Any, Any, float, Any]]:
     if not isinstance(annotation, dict):
         raise InputError(f"{path}, task {task.get('id')}: an annotation is {annotation!r}, not an object.")
     if annotation.get("was_cancelled"):
@@ -127,6 +136,8 @@ def _votes_of(
         )
     value = results[0].get("value") if results else None
     choices = list(dict.fromkeys(value.get("choices") or [])) if isinstance(value, dict) else []
+    if how.kind == MULTILABEL:  # choosing nothing is an answer too
+        return [(item, tuple(choices), _who(annotation), 1.0, annotation.get("created_at"))]
     if not choices:
         left_out["annotations without a choice"] += 1
         return []
@@ -134,16 +145,14 @@ def _votes_of(
         if how.multi_choice == "refuse":
             raise InputError(
                 f"{path}, task {task.get('id')}: an annotation chooses {len(choices)} classes "
-                f"({', '.join(map(repr, choices[:5]))}). Use --multi-choice split to count each as a part of "
-                "a vote, or --multi-choice skip to leave such annotations out."
+                f"({', '.join(map(repr, choices[:5]))}). Use --kind multilabel where items may have several, "
+                "--multi-choice split to count each as a part of a vote, or --multi-choice skip to leave "
+                "such annotations out."
             )
         if how.multi_choice == "skip":
             left_out["annotations with several choices"] += 1
             return []
-    by = annotation.get("completed_by")
-    if isinstance(by, dict):
-        by = by.get("email") or by.get("id")
-    who = None if by is None else str(by)
+    who = _who(annotation)
     return [(item, str(choice), who, 1.0 / len(choices), annotation.get("created_at")) for choice in choices]
 
 
@@ -162,13 +171,14 @@ def write_tasks(path: Path, labels: SoftLabels, names: LabelStudioNames) -> None
 def _tasks(labels: SoftLabels, names: LabelStudioNames, version: str) -> Iterator[dict[str, Any]]:
     classes = [str(label) for label in labels.classes.tolist()]
     best = labels.p.argmax(axis=1)
+    several = [list(map(str, names)) for names in labels.labels] if labels.kind == MULTILABEL else None
     for row, item in enumerate(labels.ids.tolist()):
         p = [round(value, 6) for value in labels.p[row].tolist()]
         choice = {
             "from_name": names.from_name,
             "to_name": names.to_name,
             "type": "choices",
-            "value": {"choices": [classes[best[row]]]},
+            "value": {"choices": several[row] if several is not None else [classes[best[row]]]},
         }
         meta = {"p": dict(zip(classes, p, strict=True)), "evidence": round(float(labels.evidence[row]), 6)}
         if labels.verdict is not None:

@@ -32,6 +32,12 @@ class MatchedVotes:
     found: NamedVotes  # ready for an estimator of these items
     n_skipped: int = 0
     unknown: tuple[str, ...] = field(default=())  # one sentence for each kind of trouble
+    several: Votes | None = None  # of several classes: the same with yes and no; ``found`` only counts them
+
+    @property
+    def given(self) -> "NamedVotes | Votes":
+        """What an estimator of this kind takes as y."""
+        return self.found if self.several is None else self.several
 
     @property
     def classes(self) -> AnyArray:
@@ -120,8 +126,21 @@ def match_votes(
     annotators = None if file.annotators is None else validation.annotator_names(file.annotators[keep])
     weights = np.ones(int(keep.sum())) if file.weights is None else file.weights[keep]
     table, names = VoteTable(rows[keep], columns[keep], weights, annotators), Names(n_items, ids, class_array)
-    names.check_retractions(table)
     times = None if file.created_at is None else file.created_at[keep]
+    if file.answers is not None:
+        ids_of = names.items(table.rows)
+        several = Votes(
+            ids_of,
+            class_array[table.columns],
+            weights,
+            annotators,
+            times,
+            class_array,
+            file.repeats,
+            file.answers[keep],
+        )
+        return MatchedVotes(file, NamedVotes(table, names), int((~keep).sum()), tuple(troubles), several)
+    names.check_retractions(table)
     table = votes_that_stand(table, file.repeats, times)
     return MatchedVotes(file, NamedVotes(table, names), int((~keep).sum()), tuple(troubles))
 

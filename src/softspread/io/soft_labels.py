@@ -21,9 +21,11 @@ import numpy as np
 
 from softspread._common import validation
 from softspread._common.atomic import check_target, replaced_file, write_text
+from softspread._common.kinds import MULTILABEL, ORDINAL, SINGLE
 from softspread._common.types import AnyArray, FloatArray
 from softspread._common.validation import objects
 from softspread.errors import InputError
+from softspread.intervals.levels import EXPECTED
 from softspread.io.embeddings import read_embeddings
 from softspread.io.formats import CONTAINERS, check_output
 from softspread.io.huggingface import read_dataset, write_dataset
@@ -109,8 +111,8 @@ def with_evidence(labels: SoftLabels, least: float) -> SoftLabels:
 def _wide_table(labels: SoftLabels) -> Any:
     names, columns = zip(*labels.columns(), strict=True)
     arrays = [arrow_names(labels.ids), *map(single_precision, columns)]
-    if labels.verdict is not None:
-        names, arrays = (*names, "verdict"), [*arrays, arrow_names(labels.verdict)]
+    words = labels.words()
+    names, arrays = (*names, *words), [*arrays, *map(arrow_names, words.values())]
     return _arrow_table(labels, ["item", *names], arrays)
 
 
@@ -121,9 +123,16 @@ def _weighted_table(labels: SoftLabels) -> Any:
         arrow_names(labels.ids[rows]),
         arrow_names(labels.classes[columns]),
         single_precision(labels.p.ravel()),
-        single_precision(labels.evidence[rows]),
+        single_precision(_evidence_of(labels)[rows, columns]),
     ]
     return _arrow_table(labels, ["item", "label", "weight", "evidence"], arrays)
+
+
+def _evidence_of(labels: SoftLabels) -> FloatArray:
+    """(n, n_classes) of each class where classes are questions of their own, else of the item."""
+    if labels.kind == MULTILABEL:
+        return np.column_stack([labels.more[f"evidence_{name}"] for name in labels.classes.tolist()])
+    return np.broadcast_to(labels.evidence[:, None], labels.p.shape)
 
 
 def _arrow_table(labels: SoftLabels, names: Sequence[str], arrays: Sequence[Any]) -> Any:
@@ -209,6 +218,8 @@ def read_soft_labels(path: str | Path, *, needs_evidence: bool = True) -> SoftLa
         _stacked(table, "upper", found) if ranged else None,
         metadata,
         objects(table.columns["verdict"]) if "verdict" in table.columns else None,
+        kind := _kind(table, found),
+        _more(table, kind, found),
     )
 
 
@@ -234,6 +245,25 @@ def _read_parts(folder: Path) -> SoftLabels:
         facts,
         every("verdict"),
     )
+
+
+def _kind(table: Table, classes: Sequence[str]) -> str:
+    if all(f"evidence_{name}" in table.columns for name in classes):
+        return MULTILABEL
+    return ORDINAL if EXPECTED[0] in table.columns else SINGLE
+
+
+def _more(table: Table, kind: str, classes: Sequence[str]) -> dict[str, AnyArray]:
+    """The further columns of a kind."""
+    if kind == ORDINAL:
+        return {name: _column(table, name) for name in EXPECTED}
+    if kind == SINGLE:
+        return {}
+    evidence: dict[str, AnyArray] = {
+        f"evidence_{name}": _column(table, f"evidence_{name}") for name in classes
+    }
+    verdicts = [f"verdict_{name}" for name in classes if f"verdict_{name}" in table.columns]
+    return evidence | {name: objects(table.columns[name]) for name in verdicts}
 
 
 def read_prior(path: str | Path, ids: AnyArray, classes: AnyArray) -> FloatArray:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from softspread._common.kinds import SINGLE
 from softspread._common.types import AnyArray, FloatArray
 from softspread._common.validation import objects
 from softspread.io.tables import numbers_if_whole
@@ -22,6 +23,8 @@ class VoteReading:
     annotator_column: str | None = None
     multi_choice: str = "refuse"  # several choices: "refuse", "split" into parts of a vote, or "skip"
     repeats: str = "last"  # of one annotator's votes on one item the last stands, or "keep": all count
+    kind: str = SINGLE  # or "multilabel": yes or no for several classes
+    rest: str = "no"  # what a list of labels says about those that it leaves out: "no" or "nothing"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +43,8 @@ class VoteFile:
     notes: Mapping[str, int] = field(default_factory=dict)  # what was left out, and how often
     more_paths: tuple[Path, ...] = ()  # of further files whose votes are in here
     repeats: str = "last"  # as in VoteReading
+    # (m,) of several classes: yes or no to the label; None while the label is a list that was not opened yet
+    answers: AnyArray | None = None
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -78,6 +83,7 @@ def joined_files(files: Sequence[VoteFile]) -> VoteFile:
         objects(classes) if len(fixed) == len(files) else None,
         dict(counts),
         tuple(path for file in files for path in file.paths)[1:],
+        answers=_together([file.answers for file in files], files),
     )
 
 

@@ -12,14 +12,17 @@ together.
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from softspread._common import validation
 from softspread._common.columns import ANNOTATOR_NAMES, ITEM_NAMES, LABEL_NAMES
+from softspread._common.kinds import MULTILABEL, RATING, SINGLE, VOTE_KINDS
 from softspread._common.validation import objects
 from softspread.errors import InputError, SoftspreadWarning
+from softspread.io.choices import indicators_in, lists_in, opened
 from softspread.io.formats import MULTI_CHOICE, VOTE_ENDINGS, VOTE_FORMATS, check_sources
 from softspread.io.label_studio import is_export, read_export
 from softspread.io.tables import (
@@ -31,6 +34,8 @@ from softspread.io.tables import (
     table_of_records,
 )
 from softspread.io.vote_file import VoteFile, VoteReading, joined_files
+from softspread.votes.multilabel import NO, REST
+from softspread.votes.ratings import RATING_NAMES
 from softspread.votes.shapes import counts_advice, read_wide, refuse_results
 from softspread.votes.shapes import item_column as wide_item_column
 from softspread.votes.standing import REPEATS
@@ -48,6 +53,8 @@ def read_votes(
     multi_choice: str = "refuse",
     classes: ArrayLike | None = None,
     repeats: str = "last",
+    kind: str = SINGLE,
+    rest: str = NO,
 ) -> Votes:
     r"""Read votes from one or several files, taken together.
 
@@ -72,6 +79,11 @@ def read_votes(
     repeats : {"last", "keep"}, default "last"
         Which of one annotator's votes on one item count, in all files together: the last (by created_at where
         it is known), with a warning, or all.
+    kind : {"single", "multilabel"}, default "single"
+        "multilabel" reads yes and no about several classes: a column of lists such as ``cat;dog``, JSON
+        lists, a column of 1 and 0 per class, a column ``answer`` beside the label, or Label Studio choices.
+    rest : {"no", "nothing"}, default "no"
+        What a list says about the classes that it leaves out.
 
     Returns
     -------
@@ -93,11 +105,13 @@ def read_votes(
     ...     read_votes(path)
     Votes(2 votes on 2 items for 2 classes by 2 annotators)
     """
-    how = VoteReading(votes_format, item_column, label_column, annotator_column, multi_choice, repeats)
-    file = read_vote_files(*paths, how=how)
+    how = VoteReading(
+        votes_format, item_column, label_column, annotator_column, multi_choice, repeats, kind, rest
+    )
+    file = read_vote_files(*paths, how=how, classes=classes)
     text = file.is_text
     given = classes if classes is not None else file.classes
-    return Votes.from_pairs(
+    votes = Votes.from_pairs(
         numbers_if_whole(file.items) if text else file.items,
         numbers_if_whole(file.labels) if text else file.labels,
         file.annotators,
@@ -106,9 +120,10 @@ def read_votes(
         created_at=file.created_at,
         repeats=repeats,
     )
+    return replace(votes, answers=file.answers)
 
 
-def read_vote_files(*paths: str | Path, how: VoteReading | None = None) -> VoteFile:
+def read_vote_files(*paths: str | Path, how: VoteReading | None = None, classes: Any = None) -> VoteFile:
     """Votes as they stand in one or several files, which are read the same way and taken together.
 
     Examples
@@ -125,8 +140,11 @@ def read_vote_files(*paths: str | Path, how: VoteReading | None = None) -> VoteF
     validation.choice("votes-format", how.votes_format, VOTE_FORMATS)
     validation.choice("multi-choice", how.multi_choice, MULTI_CHOICE)
     validation.choice("repeats", how.repeats, REPEATS)
+    validation.choice("kind", how.kind, VOTE_KINDS)
+    validation.choice("rest", how.rest, REST)
     sources = check_sources(paths, VOTE_ENDINGS, "votes")
-    return replace(joined_files([_read_file(source, how) for source in sources]), repeats=how.repeats)
+    file = replace(joined_files([_read_file(source, how) for source in sources]), repeats=how.repeats)
+    return opened(file, classes, how.rest)
 
 
 def _read_file(source: Path, how: VoteReading) -> VoteFile:
@@ -156,9 +174,16 @@ def _from_json(source: Path, how: VoteReading) -> VoteFile:
 def _from_table(source: Path, table: Table, how: VoteReading) -> VoteFile:
     refuse_results(table.columns, str(source))
     item = table.find(how.item_column, ITEM_NAMES)
-    label = table.find(how.label_column, LABEL_NAMES)
+    label = table.find(how.label_column, RATING_NAMES if how.kind == RATING else LABEL_NAMES)
     annotator = table.find(how.annotator_column, ANNOTATOR_NAMES)
     shape = how.votes_format
+    if how.kind == MULTILABEL:
+        item = wide_item_column(tuple(table.columns)) if item is None else item
+        if item is None:
+            raise InputError(
+                f"{source} has no column 'item'; it has {table.listed()}. Name it by --item-column."
+            )
+        return indicators_in(table, item, how) if label is None else lists_in(table, item, label, annotator)
     if shape == "auto":  # a column of annotators belongs to a long table, even where its labels are not found
         shape = "wide" if label is annotator is None else "long"
     if item is None and shape != "long":

@@ -69,7 +69,7 @@ class RunContent:
     learned: Learned | None = None  # by a blend of experts ...
     tuning: Tuning | None = None  # ... or by the choice of one alpha
     advice: str | None = None  # what would narrow the intervals
-    quality: Quality | None = None
+    quality: Quality | pd.DataFrame | None = None  # of several classes a row per class
     warnings: Sequence[str] = field(default=())
     thumbnail: Callable[[int], str | None] | None = None  # row -> data address of its picture
     seed: int = 0
@@ -137,7 +137,7 @@ def _cards(content: RunContent) -> list[Card]:
             good=clear >= 0.5,
         ),
     ]
-    if content.quality is not None:
+    if isinstance(content.quality, Quality):
         agreement = content.quality.agreement
         found.append(
             Card(
@@ -295,7 +295,9 @@ def _item_cards(content: RunContent, rows: IntArray, text: str, values: FloatArr
 
 
 # ----------------------------------------------------------------------------------------------------- tables
-def _quality_section(quality: Quality) -> str:
+def _quality_section(quality: Quality | pd.DataFrame) -> str:
+    if isinstance(quality, pd.DataFrame):
+        return _quality_of_classes(quality)
     rows = []
     for row in quality.to_frame().itertuples():
         name = str(row.measure)
@@ -314,6 +316,23 @@ def _quality_section(quality: Quality) -> str:
         *(paragraph(text) for text in quality.notes),
         note="Every vote is held out in turn and predicted from the others. Separating error from the noise "
         "of votes takes items with two or more votes.",
+    )
+
+
+def _quality_of_classes(quality: pd.DataFrame) -> str:
+    rows = [
+        [
+            Cell(str(row["class"])),
+            Cell(f"{row['rmse']:.4f}"),
+            Cell(f"{row['rmse_lower']:.4f} to {row['rmse_upper']:.4f}"),
+            Cell(f"{row['accuracy']:.1%}"),
+        ]
+        for row in quality.to_dict("records")
+    ]
+    return section(
+        "Quality per class, estimated without ground truth",
+        table(["Class", "RMSE of P(yes)", "Interval", "Yes or no is right"], rows),
+        note="Every answer is held out in turn and predicted from the others.",
     )
 
 

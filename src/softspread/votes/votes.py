@@ -7,7 +7,7 @@ Items and labels stay as the user names them; rows and columns appear only when 
 """
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Self
@@ -418,7 +418,7 @@ class Votes:
             answers=yes[rows, columns],
         )
 
-    def about(self, label: Any) -> "Votes":
+    def about(self, label: Hashable) -> "Votes":
         """The answers about one class, as votes for True (yes) or False (no).
 
         Parameters

@@ -53,7 +53,8 @@ def _shares(everything: Any) -> dict[str, Any]:
     """What votes, classifiers and the others bring together, of a blend."""
     if "source" not in everything:
         return {}
-    shares = everything.groupby("source")["weight"].sum().sort_values(ascending=False)
+    n_questions = everything["class"].nunique() if "class" in everything else 1
+    shares = everything.groupby("source")["weight"].sum().sort_values(ascending=False) / n_questions
     return {"shares": shares.to_dict()}
 
 
@@ -79,4 +80,5 @@ def _show(console: Any, document: dict[str, Any]) -> None:
     title = "The heaviest shares" if shares else "The heaviest votes behind it"
     print_table(console, title, names, ("weight",), cells)
     whole = "the soft label" if shares else "its evidence"
-    console.print(f"Together {sum(row['weight'] for row in rows):.0%} of {whole}.")
+    if "class" not in rows[0]:
+        console.print(f"Together {sum(row['weight'] for row in rows):.0%} of {whole}.")

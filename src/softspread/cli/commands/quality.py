@@ -4,8 +4,10 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from softspread._common.kinds import MULTILABEL
 from softspread.cli.options import ConfidenceOption, FitInputs, check_confidence, option
 from softspread.cli.runner import Run, command, print_table
+from softspread.errors import InputError
 
 if TYPE_CHECKING:
     from softspread.quality.result import GainForecast
@@ -46,6 +48,8 @@ def quality(
 
     fit = fitting.fit(run, inputs)
     counts = None
+    if inputs.votes.kind == MULTILABEL and (test_votes is not None or more is not None):
+        raise InputError("--test-votes and --more are about one answer per item; leave them out.")
     if test_votes is not None:
         options = dataclasses.replace(inputs.votes, votes=[test_votes])
         classes = [str(name) for name in fit.est.classes_.tolist()]
@@ -54,6 +58,9 @@ def quality(
         counts = apart.table.counts(fit.items.n_items, len(classes))
     with run.stage("quality"):
         found = fit.est.quality(counts, confidence_level=confidence, random_state=run.seed)
+    if inputs.votes.kind == MULTILABEL:
+        _show_classes(run, found, confidence)
+        return
     forecast = None
     if more is not None:
         with run.stage("forecast"):
@@ -79,6 +86,23 @@ def quality(
             console.print(f"• {_in_words(forecast)}", markup=False)
 
     run.answer(document, show)
+
+
+def _show_classes(run: Run, found: Any, confidence: float) -> None:
+    """Of several classes: one row per class, and one for all."""
+    rows = [
+        (
+            row["class"],
+            f"{row['rmse']:.4f}",
+            f"{row['rmse_lower']:.4f} to {row['rmse_upper']:.4f}",
+            f"{row['accuracy']:.1%}",
+            f"{row['n_votes']:,.0f}",
+        )
+        for row in found.to_dict("records")
+    ]
+    right = ("RMSE", f"{confidence:.0%} interval", "accuracy", "answers")
+    document = {"confidence_level": confidence, "classes": found.to_dict("records")}
+    run.answer(document, lambda console: print_table(console, "Quality per class", ("class",), right, rows))
 
 
 def _facts(forecast: "GainForecast") -> dict[str, Any]:

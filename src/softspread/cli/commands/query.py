@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from softspread._common.kinds import MULTILABEL
 from softspread.cli.options import FitInputs, option
 from softspread.cli.runner import Run, command, print_table
 
@@ -55,7 +56,10 @@ def _table(fit: "Fit", picked: Any) -> list[dict[str, Any]]:
         return [{"item": item, "label": None, "guess": None, "p": None, "evidence": None} for item in items]
     p = fit.est.soft_labels_of(picked)
     guesses, evidence = fit.est.classes_[p.argmax(axis=1)], fit.est.evidence_[fit.items.rows_of(picked)]
-    columns = zip(items, guesses.tolist(), p.max(axis=1).tolist(), evidence.tolist(), strict=True)
+    found = guesses.tolist()
+    if getattr(fit.est, "kind", None) == MULTILABEL:  # as a file of votes has them
+        found = [";".join(map(str, fit.est.classes_[row].tolist())) for row in p >= 0.5]
+    columns = zip(items, found, p.max(axis=1).tolist(), evidence.tolist(), strict=True)
     return [
         {"item": item, "label": None, "guess": guess, "p": share, "evidence": votes}
         for item, guess, share, votes in columns

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
+from softspread._common.kinds import RATING, SINGLE
 from softspread.cli.options import (
     SOFT_LABELS_OUT,
     FitInputs,
@@ -47,9 +48,13 @@ def spread(
     from softspread._common.atomic import check_target
     from softspread.io.formats import check_output
 
-    inputs.check()
+    inputs.check(ratings=True)
     size.check()
     if size.in_blocks:
+        if inputs.votes.kind != SINGLE:
+            raise InputError(
+                f"a run in blocks takes one class per vote; leave out --kind {inputs.votes.kind}."
+            )
         from softspread.cli.any_size import spread_any_size
 
         others = {"--report": report, "--images": images, "--format": None if output_format == "auto" else 1}
@@ -62,6 +67,12 @@ def spread(
         show_cost(run, inputs)
         return
     target = needed(out, "--out")
+    if inputs.votes.kind == RATING:
+        from softspread.cli.ratings import spread_ratings
+
+        if report is not None or images is not None or output_format != "auto":
+            raise InputError("--kind rating writes a table; leave --report, --images and --format out.")
+        return spread_ratings(run, inputs, target, intervals.confidence)
     chosen_format = check_output(target, output_format)
     if report is not None:
         check_target(report)

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from softspread.cli.options import FitOptions, GraphOptions, ItemOptions, PriorOption, VoteOptions, option
 from softspread.cli.runner import Run, command, print_table
+from softspread.errors import InputError
 
 
 @command()
@@ -36,6 +37,11 @@ def tune(
     items = fitting.build_graph(run, items, graph_options)
     if start.of_votes:
         given = fitting.classifier_of_votes(run, items, votes.found)
+    if votes.several is not None:
+        raise InputError(
+            "tune chooses one alpha for votes on one class each; --kind multilabel weighs several per class, "
+            "see 'softspread spread --kind multilabel'."
+        )
     with run.stage("tuning", own_bars=items.are_many) as tell:
         found = tune(
             items.X,
