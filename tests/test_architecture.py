@@ -301,6 +301,7 @@ def test_no_text_is_cut_off(path):
 
 
 WITHOUT_OWN_TESTS = {
+    "_common/kinds.py": "names of kinds; every test of a kind uses them",
     "errors.py": "names of errors; every test of a refusal uses them",
     "report/script.py": "the page's JavaScript; tests of maps and points read the data it gets",
     "report/style.py": "the page's style",
