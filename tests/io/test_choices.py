@@ -70,7 +70,7 @@ def test_several_files_share_their_classes(tmp_path):
 def test_other_values_are_refused(tmp_path):
     """With the column, or the row."""
     (tmp_path / "a.csv").write_text("item,cat\na,5\n")
-    with pytest.raises(InputError, match="column 'cat'.*got '5'"):
+    with pytest.raises(InputError, match=r"column 'cat'.*got '5'"):
         read_votes(tmp_path / "a.csv", kind="multilabel")
     with pytest.raises(InputError, match="no JSON list"):
         choices_of("[cat", "row 1")

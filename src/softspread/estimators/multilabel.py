@@ -191,7 +191,8 @@ class Questions:
     def weights_(self) -> pd.Series:
         """Share of each expert, the mean over all questions."""
         shares = pd.concat([one.weights_ for one in self.each.values()], axis=1).fillna(0.0)
-        return shares.mean(axis=1).sort_values(ascending=False, kind="stable").rename("weight")
+        mean: pd.Series = shares.mean(axis=1).rename("weight")
+        return mean.sort_values(ascending=False, kind="stable")
 
     @property
     def trust_(self) -> pd.DataFrame:

@@ -43,10 +43,9 @@ def choices_of(value: Any, where: str) -> tuple[Any, ...]:
     if isinstance(value, str):
         value = [part.strip() for part in value.split(SEPARATOR) if part.strip()]
     if isinstance(value, list | tuple | np.ndarray):
-        found = tuple(dict.fromkeys(value))
-        if any(isinstance(one, list | dict) for one in found):
+        if any(isinstance(one, list | dict) for one in value):
             raise InputError(f"{where}: {str(value)[:60]} holds lists in a list; give the labels themselves.")
-        return found
+        return tuple(dict.fromkeys(value))
     return () if bool(is_missing(objects([value]))[0]) else (value,)
 
 
