@@ -5,7 +5,8 @@
 Design sets (their results shaped the rules): smooth, wavy and step functions with simulated raters. Judging
 sets, looked at only once the rules stood: chaosnli (entailment < neutral < contradiction), davidson (neither
 < offensive < hateful) and labels of cifar10h read as levels 0 to 9, all with votes drawn from human counts;
-the truth is the mean level of all votes. Two votes on each of a tenth of 1,200 items, or one on each of a fifth.
+the truth is the mean level of all votes. Two votes on each of a tenth of 1,200 items, or one on each of a
+fifth.
 """
 
 import argparse
