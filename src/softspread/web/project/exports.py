@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from softspread._common.types import FloatArray
 from softspread.io.label_studio import LabelStudioNames
 from softspread.io.soft_labels import write_soft_labels
 from softspread.spreading.evidence import SoftLabels
+from softspread.votes.table import VoteTable
 from softspread.web.log.entry import KIND_NAMES
 from softspread.web.log.store import LOG_COLUMNS
 from softspread.web.project.learner import CONFIDENCE_LEVEL
@@ -63,11 +65,19 @@ def votes_frame(service: Service) -> pd.DataFrame:
         {
             "item": service.items.ids[table.rows],
             "label": np.array(service.classes, dtype=object)[table.columns],
-            "weight": table.weights,
+            "weight": _as_counted(service, table),
             "annotator": table.annotators,
             "created_at": _times(service.history.column("created_at")[places]),
         }
     )
+
+
+def _as_counted(service: Service, table: VoteTable) -> FloatArray:
+    """Weights of the votes as the soft labels count them: less where a suggestion may have decided."""
+    if not service.history.column("seen").any():
+        return table.weights
+    counted: FloatArray = service.learner.fit()._votes.weights
+    return counted
 
 
 def log_frame(service: Service) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 weights of experts  ->  "neighbours' votes 62 %, classifiers trained on the votes 35 %, class shares 3 %"
 """
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ def learned_from(learned: Learned) -> dict[str, Any]:
         "experts": expert_shares(labeler.weights_),
         "trust": None if not learned.n_votes else trust_range(labeler.trust_),
         "advice": labeler.advice_ if learned.n_votes else None,
+        "pull": None if learned.pull is None else asdict(learned.pull) | {"known": learned.pull.is_known},
         "weighted": labeler._weighting is not None and not labeler._weighting.fit.reason,
     }
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from softspread._common.types import AnyArray, FloatArray, IntArray
+from softspread.annotators.pull import Pull, estimate_pull, own_share
 from softspread.errors import SoftspreadWarning
 from softspread.estimators.labeler import SoftLabeler
 from softspread.graph.graph import Graph
@@ -24,6 +25,7 @@ from softspread.votes.table import VoteTable
 from softspread.web.log.history import History
 
 CONFIDENCE_LEVEL = 0.9  # of the estimators too
+PULL_ROUNDS = 4  # fits after the first: shares of votes and soft labels settle together
 TINY = 60  # items of the project that compiled loops are tried on
 
 
@@ -38,8 +40,10 @@ class Learned:
     entries : how many entries of the log it has seen
     """
 
-    def __init__(self, labeler: SoftLabeler, entries: int) -> None:
+    def __init__(self, labeler: SoftLabeler, entries: int, pull: Pull | None = None) -> None:
         self.labeler, self.entries = labeler, entries
+        self.pull = pull  # of the suggestions that people saw; None: they saw none
+        self._discounted = discounts(labeler._votes) if pull is not None else {}
         self.n_votes = len(labeler._votes)  # at the fit
         self.n_since = 0  # votes and undos since
         self.live = LiveBlend(labeler._blend, labeler._diffused)
@@ -50,7 +54,20 @@ class Learned:
         if len(votes):
             weighting = self.labeler._weighting
             self.n_since += len(votes)
+            votes = self._as_counted(votes)
             self.live.add(votes if weighting is None else weighting.apply(votes), share)
+
+    def _as_counted(self, votes: VoteTable) -> VoteTable:
+        """An undo takes back as much as the vote counted for in the fit."""
+        if not self._discounted or votes.annotators is None:
+            return votes
+        keys = zip(votes.rows.tolist(), votes.columns.tolist(), votes.annotators.tolist(), strict=True)
+        counted = [self._discounted.get(key) for key in keys]
+        weights = [
+            weight if weight > 0 or found is None else -found
+            for weight, found in zip(votes.weights.tolist(), counted, strict=True)
+        ]
+        return votes.with_weights(np.array(weights))
 
     def follow(self, older: "Learned") -> None:
         """Take over what an older fit on the same graph has found about single items."""
@@ -98,7 +115,28 @@ class Learner:
 
     def fit(self, stop: int | None = None) -> SoftLabeler:
         """`softspread spread` on the votes that stand after the first ``stop`` entries of the log."""
-        votes = NamedVotes(self.history.standing_votes(stop)[0], self.names)
+        return self.fit_corrected(stop)[0]
+
+    def fit_corrected(self, stop: int | None = None) -> tuple[SoftLabeler, Pull | None]:
+        """The fit, and how far suggestions pulled its votes: those that agree with one count less."""
+        table, places = self.history.standing_votes(stop)
+        labeler = self._fit_votes(table)
+        suggested, seen = (part[places] for part in self.history.columns("suggested", "seen"))
+        known = suggested >= 0
+        if not (known & seen).any():
+            return labeler, None
+        agrees = known & (suggested == table.columns)
+        pull = estimate_pull(agrees[known], seen[known])
+        for _ in range(PULL_ROUNDS if pull.lower > 0 else 0):  # else nothing says that there is a pull
+            p = labeler.predict_proba()[table.rows, np.maximum(suggested, 0)]
+            share = own_share(p, agrees, known & seen, pull.value)
+            counted = table.with_weights(table.weights * share)
+            counted.repeats = table.repeats
+            labeler = self._fit_votes(counted)
+        return labeler, pull
+
+    def _fit_votes(self, table: VoteTable) -> SoftLabeler:
+        votes = NamedVotes(table, self.names)
         labeler = SoftLabeler(alpha=self.alpha, prior=self.prior, n_jobs=self.n_jobs)
         with warnings.catch_warnings():  # what it would warn of, the dashboard says
             warnings.simplefilter("ignore", SoftspreadWarning)
@@ -106,7 +144,16 @@ class Learner:
 
     def learn(self, stop: int) -> Learned:
         """A fit that can follow the log from entry ``stop`` on."""
-        return Learned(self.fit(stop), stop).ready()
+        labeler, pull = self.fit_corrected(stop)
+        return Learned(labeler, stop, pull).ready()
+
+
+def discounts(votes: VoteTable) -> dict[tuple[int, int, str], float]:
+    """What each vote of a person counted for, by item, class and name."""
+    if votes.annotators is None:
+        return {}
+    keys = zip(votes.rows.tolist(), votes.columns.tolist(), votes.annotators.tolist(), strict=True)
+    return dict(zip(keys, votes.weights.tolist(), strict=True))
 
 
 def rows_once(rows: IntArray) -> tuple[IntArray, IntArray]:

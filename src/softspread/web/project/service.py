@@ -4,6 +4,7 @@ log -> history, ledger -> live state -> queue, analyst
              ^ writer: the only one who adds
 """
 
+import hashlib
 import logging
 import threading
 import time
@@ -401,7 +402,8 @@ class Service:
         """A vote, ready to be submitted; ``shown`` is the suggestion that stood beside the item."""
         self._check_open()
         made = self._with_choice(self._vote(annotator, item, label, key, unsure, origin))
-        return made if shown is None else replace(made, shown=written(shown, seen=True))
+        suggestion = self._suggestion(annotator, item, shown)
+        return made if suggestion is None else replace(made, shown=suggestion)
 
     def _check_open(self) -> None:
         if self.settings.status == FINISHED:
@@ -477,13 +479,33 @@ class Service:
         held = [row for row in map(self.items.row_of, holding) if row is not None]
         rows = self.queue.assign(annotator, min(wanted, MOST_AHEAD), held[:MOST_AHEAD])
         if self.settings.mode == "assisted":
-            return self.cards(rows, hints=True)
+            return self.cards(rows, hints=True, annotator=annotator)
         return self.cards([row for row in rows if row not in held])
 
-    def cards(self, rows: Sequence[int], hints: bool = False) -> list[Card]:
-        """Items as a page shows them, with soft labels only where asked."""
+    def _withheld(self, annotator: str, row: int) -> bool:
+        """Whether a person gets an item without its suggestion: at random, the same after a restart."""
+        word = hashlib.blake2b(f"{annotator}\0{self.items.ids[row]}".encode(), digest_size=8).digest()
+        return int.from_bytes(word) < self.settings.withheld_share * 2**64
+
+    def _suggestion(self, annotator: str, item: str, shown: Mapping[str, float] | None) -> str | None:
+        """What the log keeps: what was seen, or in assisted mode what was withheld at random."""
+        if shown is not None:
+            return written(shown, seen=True)
+        row = self.row_of(item)
+        handed_out = self.queue.how(annotator, row) is not None
+        if self.settings.mode != "assisted" or not handed_out or not self._withheld(annotator, row):
+            return None
+        p = self.state.soft_labels(np.array([row])).p[0]
+        return written(dict(zip(self.classes, p.tolist(), strict=True)), seen=False)
+
+    def cards(self, rows: Sequence[int], hints: bool = False, annotator: str | None = None) -> list[Card]:
+        """Items as a page shows them, with soft labels only where asked; for a person some are withheld."""
         labels = self.state.soft_labels(np.array(rows, dtype=np.int64)) if hints else None
         shown = [None] * len(rows) if labels is None else labels.p.tolist()
+        if hints and annotator is not None:
+            shown = [
+                None if self._withheld(annotator, row) else p for row, p in zip(rows, shown, strict=True)
+            ]
         items = self.items
         return [
             Card(

@@ -36,6 +36,7 @@ class Settings:
     port: int = 8000
     secure_cookies: bool = False  # True behind HTTPS
     mode: str = "blind"  # "assisted" shows the soft label before the vote, which biases people
+    withheld_share: float = 0.2  # of the items in assisted mode that come without their suggestion
     strategy: str = "uncertainty"
     overlap: int = 3  # an item is handed out until this many users have voted on it
     merged: tuple[tuple[str, str], ...] = ()  # (earlier name, present class) of renamed and merged classes

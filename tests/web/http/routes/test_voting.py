@@ -91,7 +91,7 @@ def test_a_vote_that_is_refused_is_a_conflict(world):
 def test_blind_and_assisted_differ_in_the_hint(tmp_path):
     """Before the vote no opinion is shown unless the project asks for it."""
     for mode, has_hint in (("blind", False), ("assisted", True)):
-        with opened_world(tmp_path / mode, mode=mode) as world:
+        with opened_world(tmp_path / mode, mode=mode, withheld_share=0.0) as world:
             card = sync(world.program("ben"))["items"][0]
             assert (card["hint"] is not None) == has_hint
             if has_hint:
@@ -158,3 +158,17 @@ def test_a_sound_is_sent_in_parts_and_only_to_people_who_may(tmp_path):
         assert (part.status_code, part.content, part.headers["content-type"]) == (206, b"RIFF", "audio/wav")
         assert ben.get("/api/v1/items/99/media").status_code == 404
         assert world.browser().get("/api/v1/items/0/media").status_code == 401
+
+
+def test_a_share_of_the_items_comes_without_its_suggestion(tmp_path):
+    """Always the same ones for a person; what was withheld is kept with the vote."""
+    with opened_world(tmp_path, mode="assisted", withheld_share=0.5) as world:
+        ben = world.program("ben")
+        cards = sync(ben, wanted=20)["items"]
+        again = {card["item"]: card["hint"] is None for card in sync(ben, wanted=20)["items"]}
+        assert again == {card["item"]: card["hint"] is None for card in cards}
+        assert set(again.values()) == {True, False}
+        item = next(item for item, withheld in again.items() if withheld)
+        cast(ben, "k", item=item)
+        (entry,) = world.service.store.entries()
+        assert not read(entry.shown).seen

@@ -49,7 +49,7 @@ function showQuality({ quality, gain, verdict, trend, counts }) {
 }
 
 /** What the soft labels rest on: whose word counts, how far it is trusted, how old the last fit is. */
-function showLearned({ votes, since, experts, trust, weighted }) {
+function showLearned({ votes, since, experts, trust, weighted, pull }) {
   const words = [votes ? `Learned from ${number(votes)} votes` : "Nothing learned yet"];
   if (since) words[0] += `; ${number(since)} more have moved the soft labels since`;
   if (trust) {
@@ -57,6 +57,8 @@ function showLearned({ votes, since, experts, trust, weighted }) {
     words.push(`Beside an item's own votes, all sources together count as ${votesOf(trust.value)} ${Math.round(trust.value) > 1 ? "votes" : "vote"} (${votesOf(trust.lower)} to ${votesOf(trust.upper)}, item by item)`);
   }
   if (weighted) words.push("Each person's votes count by how well they follow the others");
+  if (pull?.known) words.push(`Suggestions decided about ${percent(pull.value)} (${percent(pull.lower)} to ${percent(pull.upper)}) of the votes that saw one; votes that agree with one count less accordingly`);
+  else if (pull) words.push("How far suggestions pull votes is not known yet: too few votes without one");
   $("learned").textContent = `${words.join(". ")}.`;
   $("experts").replaceChildren(...(votes ? experts : []).map(({ name, share }) => make("div", { class: "bar-row" }, make("span", { class: "label", title: name }, name), shareBar(share), make("span", { class: "num" }, percent(share)))));
 }
