@@ -83,7 +83,7 @@ class BlockResult:
         >>> from softspread import BlockResult
         >>> BlockResult("nowhere.parquet", {}).read()
         Traceback (most recent call last):
-        softspread.errors.InputError: nowhere.parquet: no such file.
+        softspread.errors.InputError: no file at nowhere.parquet; check the path of the soft labels.
         """
         return read_soft_labels(self.path)
 
