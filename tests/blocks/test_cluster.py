@@ -32,6 +32,18 @@ def serial(tmp_path_factory):
     return run(tmp_path_factory.mktemp("serial")).read()
 
 
+@pytest.fixture(scope="module")
+def local():
+    """A cluster of processes that tests share; those that die are started again."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as found,
+        Client(found) as client,
+    ):
+        yield found, client
+
+
 @pytest.mark.parametrize("n_workers", [1, 2, 3])
 def test_any_number_of_workers_gives_the_bits_of_one_process(tmp_path, serial, n_workers):
     """Threads of this process as workers: what travels is the same."""
@@ -46,42 +58,34 @@ def test_any_number_of_workers_gives_the_bits_of_one_process(tmp_path, serial, n
         assert (run(tmp_path, client).read().p == serial.p).all()
 
 
-def test_killed_workers_change_nothing(tmp_path, serial):
-    """kill -9 of whoever first writes neighbours, scales, mass and labels: four processes of one run."""
-    from distributed import Client, LocalCluster, WorkerPlugin
+@pytest.mark.parametrize("stage", ["neighbors", "scales", "mass-0024", "labels"])
+def test_a_killed_worker_changes_nothing(tmp_path, serial, local, stage):
+    """kill -9 of a worker that is about to write the stage: its tasks run elsewhere."""
+    _found, client = local
+    client.wait_for_workers(2)
+    mark = tmp_path / "killed"
 
-    class Deadly(WorkerPlugin):
-        """Kills its process before the first block of some stages."""
+    def arm(stage, mark):
+        from softspread.blocks.store import BlockStore
 
-        def __init__(self, folder, stages):
-            self.folder, self.stages = folder, stages
+        write = BlockStore.write
 
-        def setup(self, worker):
-            from softspread.blocks.store import BlockStore
-
-            write, folder, stages = BlockStore.write, self.folder, self.stages
-
-            def deadly(store, name, number, arrays, facts=None):
-                if name in stages:
-                    try:
-                        os.close(os.open(f"{folder}/{name}", os.O_CREAT | os.O_EXCL))
-                    except FileExistsError:
-                        return write(store, name, number, arrays, facts)
+        def deadly(self, name, number, arrays, facts=None):
+            try:
+                if name == stage:
+                    os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
                     os.kill(os.getpid(), signal.SIGKILL)
-                return write(store, name, number, arrays, facts)
+            except FileExistsError:
+                pass
+            return write(self, name, number, arrays, facts)
 
-            BlockStore.write = deadly
+        BlockStore.write = deadly
 
-    stages, marks = ("neighbors", "scales", "mass-0024", "labels"), tmp_path / "killed"
-    marks.mkdir()
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as found,
-        Client(found) as client,
-    ):
-        client.register_plugin(Deadly(str(marks), stages))
-        done = run(tmp_path, client)
-    assert {mark.name for mark in marks.iterdir()} == set(stages)
+    client.run(arm, stage, str(mark))
+    done = run(tmp_path, client)
+    assert mark.exists()
     assert (done.read().p == serial.p).all()
+    client.restart()
 
 
 def test_a_lost_scheduler_ends_with_what_to_do_and_the_next_call_goes_on(tmp_path, serial):
@@ -123,7 +127,7 @@ def _kill_when(process, folder: Path):
     process.kill()
 
 
-def test_workers_with_other_versions_are_refused(monkeypatch):
+def test_workers_with_other_versions_are_refused(local, monkeypatch):
     """By name, with what to do."""
     monkeypatch.setattr(cluster, "versions", lambda *more: {"numpy": "0.1"})
     with pytest.raises(InputError, match=r"has other versions: numpy .*\(here 0\.1\)\. Install the same"):
