@@ -57,6 +57,24 @@ def test_help_lists_every_command():
     assert "--install-completion" in result.output
 
 
+def test_help_is_in_groups_with_the_common_options_first():
+    """What every run needs, then one section for each group of options, under what it is about."""
+    text = run("spread", "--help").output
+    headings = [line[:-1] for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert headings[:3] == [
+        "Options",
+        "Where the items come from",
+        "Where the votes come from, and how they are read",
+    ]
+    assert headings[-1] == "The options of every command"
+    first = text.split("\nOptions:\n")[1].split("\n\n")[0]
+    names = [line.split(" <")[0].split()[-1] for line in first.splitlines() if line.startswith("  -")]
+    assert first.split()[1] == "--embeddings"
+    assert [word for word in ("--votes", "--out", "--report", "--json") if word not in first] == []
+    assert text.count("--threads <") == 1
+    assert len(names) < 16
+
+
 FITTING = ["spread", "graph", "tune", "query", "quality", "explain"]
 
 

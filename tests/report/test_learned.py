@@ -2,10 +2,12 @@
 
 import re
 
+import numpy as np
 import pandas as pd
+import pytest
 
 from markup import NASTY
-from softspread.report.learned import SHOWN_EXPERTS, Learned, learned_section
+from softspread.report.learned import SHOWN_EXPERTS, Learned, learned_section, trust_in_words, trust_quantiles
 
 TRUST = pd.DataFrame({"votes": [0.5, 4.0, 400.0], "probability": [0.25, 0.75, 0.0]})
 
@@ -35,3 +37,20 @@ def test_many_experts_are_added_up():
 def test_names_stay_text():
     """An expert's name may come from a plug-in one day."""
     assert NASTY not in learned_section(Learned({NASTY: 1.0}, TRUST, NASTY))
+
+
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_quantiles_of_trust_hold_at_least_their_share_of_probability(n):
+    """The smallest number of votes at or below which that much lies."""
+    rng = np.random.default_rng(n)
+    trust = pd.DataFrame({"votes": np.sort(rng.exponential(size=n)), "probability": rng.dirichlet([1] * n)})
+    for level, votes in trust_quantiles(trust).items():
+        at_most = trust.loc[trust["votes"] <= votes, "probability"].sum()
+        below = trust.loc[trust["votes"] < votes, "probability"].sum()
+        assert below < level <= at_most + 1e-12
+
+
+def test_trust_is_one_sentence():
+    """The middle, and where it lies with a probability of 0.8."""
+    text = trust_in_words({0.1: 0.5, 0.5: 2.414, 0.9: 22.6})
+    assert text == "the experts' word on an item is worth 2.4 of its own votes (0.5 to 23 with 80 %)"

@@ -96,7 +96,7 @@ def test_the_short_description_counts_and_the_notebook_shows_the_leading_class(l
     page = many._repr_html_()
     assert "&lt;b&gt;0" in page
     assert "<b>0" not in page
-    assert "2 more" in page
+    assert "and 2 more items" in page
     assert "lower" in labels._repr_html_()
 
 

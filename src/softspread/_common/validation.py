@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import issparse
 from sklearn.utils import check_array, check_random_state
 
 from softspread._common.types import AnyArray, FloatArray, IntArray
@@ -18,6 +19,7 @@ WHOLE_FLOATS = 2**53  # up to here every whole number is a float
 
 def features(X: Any, name: str = "X") -> AnyArray:
     """A finite (n, d) float array; single precision stays single. Errors call it ``name``."""
+    refuse_sparse(X, name)
     try:
         array = np.asarray(
             check_array(X, dtype=[np.float64, np.float32], ensure_min_samples=1, input_name=name)
@@ -26,6 +28,15 @@ def features(X: Any, name: str = "X") -> AnyArray:
         problem = str(error)
         raise InputError(problem if name in problem else f"{name}: {problem}") from error
     return not_too_large(array, name)
+
+
+def refuse_sparse(X: Any, name: str = "X") -> None:
+    """Neighbours are searched among dense vectors; nothing is made dense or reduced unasked."""
+    if issparse(X):
+        raise InputError(
+            f"{name} is sparse, and neighbours are searched among dense vectors; reduce it first: "
+            "make_pipeline(TruncatedSVD(50), SoftLabeler()). With few columns pass X.toarray()."
+        )
 
 
 def not_too_large(X: AnyArray, name: str = "X") -> AnyArray:
@@ -296,22 +307,20 @@ def columns_of_labels(labels: AnyArray, classes: AnyArray) -> IntArray:
     return columns
 
 
-def vote_weights(weights: Any, n_votes: int) -> FloatArray:
+def vote_weights(weights: Any, n_votes: int, name: str = "weights") -> FloatArray:
     """One finite number per vote; None = 1 each. A negative weight takes votes back."""
     if weights is None:
         return np.ones(n_votes)
-    array = table_of_numbers(weights, f"weights must be numbers, got {weights!r}.")
+    array = table_of_numbers(weights, f"{name} must be numbers, got {weights!r}.")
     if np.asarray(weights).dtype.kind == "b":
-        raise InputError(
-            f"weights must be numbers, got {weights!r}; leave votes out instead of marking them."
-        )
+        raise InputError(f"{name} must be numbers, got {weights!r}; leave votes out instead of marking them.")
     if array.ndim == 0:
         array = np.full(n_votes, float(array))
     if array.shape != (n_votes,):
-        raise InputError(f"weights must be one number per vote ({n_votes}), got shape {array.shape}.")
+        raise InputError(f"{name} must be one number per vote ({n_votes}), got shape {array.shape}.")
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
-        raise InputError(f"weights must be finite, got {array[bad[0]]} for vote {bad[0]} (counted from 0).")
+        raise InputError(f"{name} must be finite, got {array[bad[0]]} for vote {bad[0]} (counted from 0).")
     return array
 
 

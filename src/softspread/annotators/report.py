@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from softspread._common.notebook import ShownAsTable
 from softspread._common.types import AnyArray, FloatArray
+from softspread._common.wording import counted
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AnnotatorReport:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AnnotatorReport(ShownAsTable):
     """How well each named annotator agrees with the crowd, in order of names.
 
     Attributes
@@ -50,6 +52,11 @@ class AnnotatorReport:
     p_not_following: FloatArray
     flag: AnyArray
 
+    def __repr__(self) -> str:
+        flags, counts = np.unique(self.flag.astype(str), return_counts=True)
+        found = ", ".join(f"{count:,} {flag}" for flag, count in zip(flags, counts, strict=True))
+        return f"AnnotatorReport({counted(len(self.annotator), 'annotator')}: {found})"
+
     def to_frame(self) -> pd.DataFrame:
         """One row per annotator.
 
@@ -65,7 +72,7 @@ class AnnotatorReport:
         >>> report.to_frame().shape
         (1, 8)
         """
-        return pd.DataFrame({name: getattr(self, name) for name in self.__slots__})
+        return pd.DataFrame({name: getattr(self, name) for name in self.__dataclass_fields__})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

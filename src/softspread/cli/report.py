@@ -9,51 +9,30 @@ from typing import Any
 from softspread._common.atomic import write_text
 from softspread.cli.fitting import Fit
 from softspread.cli.runner import Run
-from softspread.cli.summary import trust_in_words
 from softspread.errors import SoftspreadError
-from softspread.estimators.labeler import SoftLabeler
-from softspread.report.learned import Learned
+from softspread.report.fitted import classes_in_words, fitted_content
 from softspread.report.pictures import Thumbnails
-from softspread.report.run import RunContent, run_page
+from softspread.report.run import run_page
 from softspread.spreading.evidence import SoftLabels
 
-SHOWN_CLASSES = 20
 
-
-def write_report(
-    run: Run,
-    fit: Fit,
-    labels: SoftLabels,
-    verdicts: Mapping[str, int],
-    pictures: Thumbnails | None,
-    path: Path,
-) -> None:
+def write_report(run: Run, fit: Fit, labels: SoftLabels, pictures: Thumbnails | None, path: Path) -> None:
     """Gather what the page shows and write it."""
     est, facts = fit.est, labels.metadata
-    annotators, quality = None, _quality(run, est)
-    if fit.matched.found.table.annotators is not None:
-        with run.stage("annotators"):
-            annotators = est.annotators_
+    quality = _quality(run, est)
 
     def thumbnail(row: int) -> str | None:
         return None if pictures is None else pictures(labels.ids[row : row + 1].tolist()[0])
 
     with run.stage("report") as tell:
-        content = RunContent(
-            labels=labels,
-            vote_counts=est.vote_counts_,
-            verdicts=verdicts,
-            features=est.graph_.features,
+        content = fitted_content(
+            est,
+            labels,
+            quality,
             inputs=_inputs(fit, facts),
             settings=_settings(facts),
             command=shlex.join(["softspread", *sys.argv[1:]]),
             confidence_level=facts["parameters"]["confidence_level"],
-            annotators=annotators,
-            n_annotators=facts["votes"]["annotators"],
-            learned=_learned(est, facts),
-            tuning=None if isinstance(est, SoftLabeler) else est.tuning_,
-            advice=facts.get("advice"),
-            quality=quality,
             warnings=run.warnings,
             thumbnail=thumbnail,
             seed=run.seed,
@@ -74,8 +53,6 @@ def _quality(run: Run, est: Any) -> Any:
 
 def _inputs(fit: Fit, facts: Mapping[str, Any]) -> dict[str, Any]:
     votes = facts["votes"]
-    classes = [str(label) for label in facts["classes"]]
-    named = ", ".join(classes[:SHOWN_CLASSES]) + (" ..." if len(classes) > SHOWN_CLASSES else "")
     features = fit.est.graph_.features
     dimensions = "" if features is None else f" in {features.shape[1]} dimensions"
     files = ", ".join(path.name for path in fit.matched.file.paths)
@@ -85,18 +62,12 @@ def _inputs(fit: Fit, facts: Mapping[str, Any]) -> dict[str, Any]:
         "Votes": f"{votes['used']:,} of {votes['read']:,} in {files}, format {votes['format']}",
         "Voted items": f"{votes['items_with_votes']:,}",
         "Annotators": "not named" if votes["annotators"] is None else f"{votes['annotators']:,}",
-        "Classes": f"{len(classes)}: {named}",
+        "Classes": classes_in_words(facts["classes"]),
         "Graph": fit.est.graph_.describe(),
     }
     left = [f"{count:,} {what}" for what, count in votes["left_out"].items()]
     left += [f"{votes['skipped']:,} votes on unknown items or classes"] if votes["skipped"] else []
     return shown | ({"Left out": "; ".join(left)} if left else {})
-
-
-def _learned(est: Any, facts: Mapping[str, Any]) -> Learned | None:
-    if not isinstance(est, SoftLabeler):
-        return None
-    return Learned(facts["weights"], est.trust_, trust_in_words(facts["trust"]))
 
 
 def _settings(facts: Mapping[str, Any]) -> dict[str, Any]:

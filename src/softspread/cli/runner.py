@@ -5,6 +5,7 @@ cannot be written; 1: a failure; 130: interrupted. ``--debug`` shows the traceba
 warnings go to standard error, the answer to standard output.
 """
 
+import copy
 import dataclasses
 import functools
 import inspect
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 BAD_INPUT, FAILURE, INTERRUPTED = 2, 1, 130
 WORDS = {bool: "true or false", int: "a whole number", float: "a number"}
+OFTEN = (  # options that stand first in the help of every command that has them
+    *("embeddings", "votes", "out", "report", "classes", "method", "confidence", "workspace"),
+    *("seed", "as_json"),
+)
 WIDTH_WITHOUT_TERMINAL = 100  # columns of tables that go to a file or a pipe
 Made = TypeVar("Made")
 
@@ -217,6 +222,19 @@ class CommandWithChoices(typer.core.TyperCommand):
         _fill_in_options(self.params)
         super().format_help(ctx, formatter)
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Print the options by what they are about, those that are needed most often first."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for entry in self.get_params(ctx):
+            record = entry.get_help_record(ctx)
+            if record is not None:
+                argument = entry.param_type_name == "argument"
+                heading = "Arguments" if argument else getattr(entry, "rich_help_panel", None) or "Options"
+                sections.setdefault(heading, []).append(record)
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
 
 class GroupWithChoices(typer.core.TyperGroup):
     """The same for a command that has further ones below it."""
@@ -255,6 +273,7 @@ def command(*, own: Container[str] = ()) -> Callable[[Callable[..., None]], Call
             else:
                 parameters.append(given[name].replace(kind=KEYWORD, annotation=kind))
         parameters += _fields(CommonOptions)
+        parameters.sort(key=lambda entry: OFTEN.index(entry.name) if entry.name in OFTEN else len(OFTEN))
         kinds = {parameter.name: parameter.annotation for parameter in parameters}
 
         @functools.wraps(function)
@@ -295,15 +314,25 @@ def _check_nothing_typed(context: typer.Context) -> None:
 
 
 def _fields(group: Any) -> list[inspect.Parameter]:
-    """The options of a group, and of the groups inside it."""
+    """The options of a group, and of the groups inside it; in the help they stand under what it is about."""
+    about = (group.__doc__ or "").splitlines()[0].rstrip(".")
     found = []
     for name, kind in typing.get_type_hints(group, include_extras=True).items():
         if dataclasses.is_dataclass(kind):
             found += _fields(kind)
         else:
             default = group.__dataclass_fields__[name].default
-            found.append(inspect.Parameter(name, KEYWORD, default=default, annotation=kind))
+            placed = kind if name in OFTEN else _under(about, kind)
+            found.append(inspect.Parameter(name, KEYWORD, default=default, annotation=placed))
     return found
+
+
+def _under(heading: str, kind: Any) -> Any:
+    """The same option under a heading; a copy, as groups may share it."""
+    value, given = typing.get_args(kind)
+    placed = copy.copy(given)
+    placed.rich_help_panel = heading
+    return typing.Annotated[value, placed]
 
 
 def _filled(hints: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:

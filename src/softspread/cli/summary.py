@@ -3,12 +3,10 @@
 fit, soft labels  ->  facts (the same inputs and versions give the same)  ->  document  ->  rows of text
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from softspread._common.kinds import SINGLE
 from softspread._common.types import FloatArray
@@ -17,13 +15,11 @@ from softspread.annotators.verdict import STRAYS
 from softspread.cli.fitting import Fit, graph_facts
 from softspread.estimators.labeler import SoftLabeler
 from softspread.estimators.multilabel import OVERALL
-from softspread.spreading.evidence import SoftLabels
+from softspread.report.learned import trust_in_words, trust_quantiles
 
 LITTLE_EVIDENCE = 0.01  # votes' worth; below, a soft label is hardly more than its prior
 SHOWN_ANNOTATORS = 5  # by name, of those that are flagged
 SHOWN_EXPERTS = 4  # by name, the largest
-TRUST_LEVELS = (0.1, 0.5, 0.9)  # of the distribution over votes
-VERDICTS = ("clear", "ambiguous", "not enough votes")
 FILE_LIBRARIES = ("pandas", "pyarrow")  # soft labels from files depend on these too
 
 
@@ -85,32 +81,12 @@ def _learned(est: Any) -> dict[str, Any]:
     }
 
 
-def trust_quantiles(trust: pd.DataFrame) -> dict[float, float]:
-    """How many votes the experts' word is worth: at most so many with each of three probabilities.
-
-    Examples
-    --------
-    >>> trust_quantiles(pd.DataFrame({"votes": [1.0, 10.0], "probability": [0.6, 0.4]}))
-    {0.1: 1.0, 0.5: 1.0, 0.9: 10.0}
-    """
-    votes = trust["votes"].to_numpy()
-    below = np.cumsum(trust["probability"].to_numpy())
-    places = np.minimum(np.searchsorted(below, TRUST_LEVELS), len(votes) - 1)
-    return dict(zip(TRUST_LEVELS, votes[places].tolist(), strict=True))
-
-
 def _flagged(est: Any) -> list[str]:
     """Annotators who do not follow the others, where they were rated."""
     rated = None if est.annotator_model == "none" else est.annotators_
     if rated is not None and "class" in rated:
         rated = rated[rated["class"] == OVERALL]
     return [] if rated is None else rated.loc[rated["flag"] == STRAYS, "annotator"].map(str).tolist()
-
-
-def count_verdicts(labels: SoftLabels) -> dict[str, int]:
-    """How many items have each verdict."""
-    found = () if labels.verdict is None else labels.verdict.tolist()
-    return dict.fromkeys(VERDICTS, 0) | Counter(found)
 
 
 def evidence_facts(evidence: FloatArray) -> dict[str, Any]:
@@ -137,12 +113,6 @@ def weights_in_words(weights: Mapping[str, float], shown: int = SHOWN_EXPERTS) -
     others = largest[shown:]
     rest = _percent(sum(weight for _, weight in others))
     return named + (f"; {len(others)} other{'s' * (len(others) > 1)} {rest}" if others else "")
-
-
-def trust_in_words(trust: Mapping[str, float]) -> str:
-    """How many votes the experts' word is worth, in one line."""
-    low, middle, high = (f"{trust[f'{level:g}']:.2g}" for level in TRUST_LEVELS)
-    return f"the experts' word on an item is worth {middle} of its own votes ({low} to {high} with 80 %)"
 
 
 def _percent(share: float) -> str:
@@ -188,7 +158,11 @@ def _rows(document: Mapping[str, Any]) -> dict[str, str]:
 
 def _rows_of_method(document: Mapping[str, Any]) -> dict[str, str]:
     if "weights" in document:
-        words = {"experts": weights_in_words(document["weights"]), "trust": trust_in_words(document["trust"])}
+        trust = {float(level): votes for level, votes in document["trust"].items()}
+        words = {
+            "experts": weights_in_words(document["weights"]),
+            "trust": trust_in_words(trust),
+        }
         return {"method": "blend of experts (SoftLabeler)", **words}
     how = document["chosen_by"]
     chosen = "" if how is None else f", chosen: {how.split(': ', 1)[1]}"

@@ -34,7 +34,7 @@ from softspread.spreading.evidence import Evidence, SoftLabels
 from softspread.votes.reading import NamedVotes, Names, read_y
 from softspread.votes.standing import LAST, change, last_votes, votes_that_stand, warn_of_repeats
 from softspread.votes.table import ROUNDING, VoteTable, joined
-from softspread.votes.votes import Votes
+from softspread.votes.votes import Votes, has_vote
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,6 +104,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X: ArrayLike | Graph,
         y: ArrayLike | Votes | NamedVotes,
         *,
+        sample_weight: ArrayLike | None = None,
         item_ids: ArrayLike | None = None,
         classes: ArrayLike | None = None,
     ) -> Self:
@@ -116,6 +117,9 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : (n,) or (n, n_classes) array-like, or Votes
             One label per item with -1 or None for no vote, votes per item and class, or Votes. NamedVotes
             are votes that were read before: they bring their ids and classes along.
+        sample_weight : (n,) array-like, optional
+            How much each label counts, where y is one label per item; 0 is no vote. Votes and counts bring
+            weights of their own.
         item_ids : (n,) array-like, optional
             Names by which Votes refer to items; by default the index of X where X is a DataFrame whose index
             holds text or is called item (or task, id, ...), else positions.
@@ -154,7 +158,8 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self._items = self._read_features(X, reset=True)
                 n = len(self._items)
             self._classes_given = classes is not None
-            self._start(*read_y(y, n, names_of(X) if item_ids is None else item_ids, classes))
+            ids = names_of(X) if item_ids is None else item_ids
+            self._start(*read_y(y, n, ids, classes, weights=sample_weight))
         return self
 
     def partial_fit(
@@ -265,6 +270,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_items_, self.item_ids_, self.classes_ = names.n_items, names.item_ids, names.classes
 
     def _read_features(self, X: Any, reset: bool) -> AnyArray:
+        validation.refuse_sparse(X)
         try:
             array = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=1)
         except ValueError as error:
@@ -550,6 +556,44 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         best = self._about(X, transductive).p.argmax(axis=1)
         return np.asarray(self.classes_[best])
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Share of *new* items whose most probable class is the true one.
+
+        Parameters
+        ----------
+        X : (m, d) array-like
+            Features of new items, as for :meth:`predict`.
+        y : (m,) array-like
+            The true class of each; "no vote" (-1, None) is refused, because it is nobody's class.
+        sample_weight : (m,) array-like, optional
+            How much each item counts.
+
+        Returns
+        -------
+        float
+            Accuracy, between 0 and 1.
+
+        See Also
+        --------
+        SoftLabeler.quality : The error of soft labels from votes alone.
+        softspread.tune : Chooses settings by held-out votes, in place of ``GridSearchCV``.
+
+        Examples
+        --------
+        >>> from softspread import KNeighborsVotes
+        >>> KNeighborsVotes(n_neighbors=1).fit([[0.0], [9.0]], [0, 1]).score([[1.0], [8.0]], [0, 1])
+        1.0
+        """
+        missing = 0 if isinstance(y, Votes) else int((~has_vote(np.asarray(y))).sum())
+        if isinstance(y, Votes) or np.ndim(y) != 1 or missing:
+            came = f"{missing:,} items without a vote" if missing else "votes"
+            raise InputError(
+                f"score compares with the true class of every item, and y holds {came}. To choose settings "
+                "by votes, use softspread.tune or alpha='auto' in place of GridSearchCV; to judge them "
+                "by votes, quality()."
+            )
+        return float(super().score(X, y, sample_weight))
 
     def predict_interval(
         self,

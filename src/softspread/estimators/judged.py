@@ -1,10 +1,15 @@
 """How good the soft labels are and whether further votes pay: what estimators with a posterior share."""
 
+from os import PathLike
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from softspread._common import validation
+from softspread._common.atomic import check_target, write_text
 from softspread._common.types import AnyArray, RandomState
 from softspread.errors import InputError
 from softspread.estimators.graph_based import GraphEstimator
@@ -12,6 +17,9 @@ from softspread.quality.coverage import LEVELS, truth_coverage, vote_coverage
 from softspread.quality.estimate import FittedBlend, estimate_quality
 from softspread.quality.judge import Evidence, judge
 from softspread.quality.result import N_BOOTSTRAP, GainForecast, Quality
+from softspread.report.fitted import fitted_content, inputs_of, settings_of
+from softspread.report.pictures import Thumbnails
+from softspread.report.run import run_page
 
 
 class JudgedEstimator(GraphEstimator):
@@ -94,6 +102,65 @@ class JudgedEstimator(GraphEstimator):
                 f"{table.shape}."
             )
         return self._quality_by(table, confidence_level, rng)
+
+    def report(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        confidence_level: float = 0.9,
+        images: str | PathLike[str] | None = None,
+    ) -> str:
+        """One page about the soft labels that opens in any browser, without a network.
+
+        A map of the items, how sure the soft labels are, the most uncertain and the most ambiguous items,
+        quality, annotators, and what was learned: the page of ``softspread spread --report``.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write the page, such as "report.html"; by default it is only returned.
+        confidence_level : float, default 0.9
+            Of intervals, verdicts and quality, strictly between 0 and 1.
+        images : str or path, optional
+            Folder with the pictures of the items, named by their ids; needs the extra ``images``.
+
+        Returns
+        -------
+        str
+            The page, as HTML.
+
+        See Also
+        --------
+        plot : Single pictures on matplotlib axes.
+        soft_labels : The figures themselves.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from softspread import SoftLabeler
+        >>> X = np.linspace(0, 1, 40)[:, None]
+        >>> page = SoftLabeler(n_neighbors=5).fit(X, np.arange(40) // 20).report()
+        >>> "Soft labels of 40 items" in page
+        True
+        """
+        check_is_fitted(self)
+        target = None if path is None else check_target(Path(path))
+        thumbnails = None if images is None else Thumbnails(Path(images))
+        labels = self.soft_labels(confidence_level)
+        content = fitted_content(
+            self,
+            labels,
+            self.quality(confidence_level=confidence_level),
+            inputs=inputs_of(self),
+            settings=settings_of(self, self._default_interval, confidence_level),
+            command=f"{type(self).__name__}(...).fit(X, votes).report()",
+            confidence_level=confidence_level,
+            thumbnail=None if thumbnails is None else lambda row: thumbnails(labels.ids[row]),
+        )
+        page = run_page(content)
+        if target is not None:
+            write_text(target, page)
+        return page
 
     def _quality_by(self, counts: AnyArray, level: float, rng: np.random.Generator) -> Quality:
         several = len(self.classes_) > 1  # of one class alone the posterior keeps two

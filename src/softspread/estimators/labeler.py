@@ -45,7 +45,7 @@ from softspread.queries.rule import DEFAULT_LOTTERY
 from softspread.spreading.evidence import Evidence, SoftLabels, soft_labels
 from softspread.tuning.candidates import DEFAULT_ALPHA, SearchSpace
 from softspread.votes.ballots import Ballots
-from softspread.votes.reading import NamedVotes
+from softspread.votes.reading import NO_WEIGHTS, NamedVotes
 from softspread.votes.repeats import repeat_advice
 from softspread.votes.table import VoteTable
 from softspread.votes.votes import Votes
@@ -199,6 +199,7 @@ class SoftLabeler(JudgedEstimator):
         X: ArrayLike | Graph,
         y: ArrayLike | Votes | NamedVotes,
         *,
+        sample_weight: ArrayLike | None = None,
         features: ArrayLike | None = None,
         item_ids: ArrayLike | None = None,
         classes: ArrayLike | None = None,
@@ -213,6 +214,9 @@ class SoftLabeler(JudgedEstimator):
             One label per item with -1 or None for no vote, votes per item and class, or Votes. Of kind
             "multilabel" a table of 1 (yes), 0 (no) and NaN (nothing), the labels of each item, which say no
             to the rest, or what :meth:`Votes.from_multilabel` makes.
+        sample_weight : (n,) array-like, optional
+            How much each label counts, where y is one label per item; 0 is no vote. Votes and counts bring
+            weights of their own.
         features : (n, f) array-like, optional
             Unreduced features of the same items, such as an encoder's output, for further classifiers: they
             often know more than the few dimensions that a graph needs.
@@ -243,9 +247,11 @@ class SoftLabeler(JudgedEstimator):
             self._questions: Questions | None = None
             self._check_parameters()
             if self.kind == MULTILABEL:
+                if sample_weight is not None:
+                    raise InputError(NO_WEIGHTS)
                 return self._ask_each(X, y, features=features, item_ids=item_ids, classes=classes)
             self._features = None if features is None else validation.features(features, "features")
-            super().fit(X, y, item_ids=item_ids, classes=classes)
+            super().fit(X, y, sample_weight=sample_weight, item_ids=item_ids, classes=classes)
             if self.kind == ORDINAL:
                 self._check_order(classes is not None or _fixes_classes(y))
         return self

@@ -11,7 +11,9 @@ import pandas as pd
 
 from softspread._common import validation
 from softspread._common.entropy import entropy, largest_entropy
+from softspread._common.notebook import ShownAsTable
 from softspread._common.types import AnyArray, BoolArray, FloatArray
+from softspread._common.wording import counted
 from softspread.errors import InputError
 from softspread.posterior.posterior import Posterior
 from softspread.posterior.summary import expected_entropy
@@ -21,8 +23,8 @@ CLEAR, AMBIGUOUS, TOO_FEW = "clear", "ambiguous", "not enough votes"
 AGREEMENT = 0.7  # an item is clear if one class has this probability; above .5, so at most one class can
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class UncertaintySplit:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class UncertaintySplit(ShownAsTable):
     """Why an item is uncertain: because people disagree, or because too few were asked.
 
     Attributes
@@ -54,6 +56,11 @@ class UncertaintySplit:
     epistemic: FloatArray  # (n,)  0 = known, 1 = unknown
     evidence: FloatArray  # (n,)   virtual votes
     verdict: AnyArray  # (n,)      "clear", "ambiguous" or "not enough votes"
+
+    def __repr__(self) -> str:
+        words, counts = np.unique(self.verdict.astype(str), return_counts=True)
+        found = ", ".join(f"{count:,} {word}" for word, count in zip(words, counts, strict=True))
+        return f"UncertaintySplit({counted(len(self.verdict), 'item')}: {found})"
 
     def to_frame(self) -> pd.DataFrame:
         """One row per item.

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from softspread._common import validation
+from softspread._common.notebook import ShownAsTable
 from softspread._common.types import FloatArray, IntArray
 
 N_BOOTSTRAP = 400  # the ends of a 90 % interval are then known to about a tenth of its width
@@ -41,8 +42,8 @@ class Estimate:
         return f"{self.value:{spec}} ({self.lower:{spec}} to {self.upper:{spec}})"
 
 
-@dataclass(frozen=True, slots=True)
-class Quality:
+@dataclass(frozen=True, slots=True, repr=False)
+class Quality(ShownAsTable):
     """Estimated distance of soft labels from the unknown truth.
 
     ``brier`` and ``agreement`` compare with single votes and need no repeats. ``rmse``, ``kl`` and
@@ -102,6 +103,13 @@ class Quality:
     confidence_level: float
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return (
+            f"Quality(RMSE {self.rmse:.3f}, accuracy {self.accuracy:.0%}, a further vote agrees "
+            f"{self.agreement:.0%}; {self.confidence_level:.0%} intervals by {self.n_votes:,} votes "
+            f"{self.source})"
+        )
+
     def to_frame(self) -> pd.DataFrame:
         """One row per measure.
 
@@ -121,8 +129,8 @@ class Quality:
         return pd.DataFrame(rows, columns=["measure", "value", "lower", "upper"])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GainForecast:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class GainForecast(ShownAsTable):
     """What further votes are expected to bring.
 
     Attributes
@@ -160,6 +168,29 @@ class GainForecast:
     gain: Estimate
     points: pd.DataFrame
     exponent: float
+
+    def __repr__(self) -> str:
+        return (
+            f"GainForecast(after {self.more:,} further votes RMSE {self.rmse_then:.3f}, now "
+            f"{self.rmse_now:.3f}; {'worthwhile' if self.worthwhile() else 'not worthwhile'})"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """The error before and after, and the gain.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns measure, value, lower and upper.
+
+        Examples
+        --------
+        >>> now, then, gain = Estimate(0.2, 0.15, 0.25), Estimate(0.1, 0.05, 0.15), Estimate(0.1, 0.05, 0.15)
+        >>> GainForecast(500, 500, now, then, gain, pd.DataFrame(), 0.5).to_frame()["value"].tolist()
+        [0.2, 0.1, 0.1]
+        """
+        rows = [(name, *astuple(getattr(self, name))) for name in ("rmse_now", "rmse_then", "gain")]
+        return pd.DataFrame(rows, columns=["measure", "value", "lower", "upper"])
 
     def worthwhile(self, smallest_share: float = 0.02) -> bool:
         """Whether the further votes are expected to lower the RMSE by at least this share.

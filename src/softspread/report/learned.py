@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from softspread.report.blocks import Bar, bars, panels, section
 
 SHOWN_EXPERTS = 8  # the largest; the others are added up
 SMALLEST_BAR = 0.005  # of trust: less would show as 0 %
+TRUST_LEVELS = (0.1, 0.5, 0.9)  # of the distribution over votes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,6 +20,31 @@ class Learned:
     weights: Mapping[str, float]  # share of each expert that counts
     trust: pd.DataFrame  # votes, probability
     summary: str  # trust in one sentence
+
+
+def trust_quantiles(trust: pd.DataFrame) -> dict[float, float]:
+    """How many votes the experts' word is worth: at most so many with each of three probabilities.
+
+    Examples
+    --------
+    >>> trust_quantiles(pd.DataFrame({"votes": [1.0, 10.0], "probability": [0.6, 0.4]}))
+    {0.1: 1.0, 0.5: 1.0, 0.9: 10.0}
+    """
+    votes = trust["votes"].to_numpy()
+    below = np.cumsum(trust["probability"].to_numpy())
+    places = np.minimum(np.searchsorted(below, TRUST_LEVELS), len(votes) - 1)
+    return dict(zip(TRUST_LEVELS, votes[places].tolist(), strict=True))
+
+
+def trust_in_words(trust: Mapping[float, float]) -> str:
+    """How many votes the experts' word is worth, in one line.
+
+    Parameters
+    ----------
+    trust : as from :func:`trust_quantiles`
+    """
+    low, middle, high = (f"{trust[level]:.2g}" for level in TRUST_LEVELS)
+    return f"the experts' word on an item is worth {middle} of its own votes ({low} to {high} with 80 %)"
 
 
 def learned_section(learned: Learned) -> str:

@@ -8,7 +8,6 @@ line, files and the page all use these two.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from softspread._common.extras import needs_extra
 from softspread._common.kinds import MULTILABEL, SINGLE
+from softspread._common.notebook import SHOWN_ROWS, as_html
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread._common.wording import counted
 from softspread.errors import InputError
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import torch
 
 SHOWN_CLASSES = 6  # in a short description
-SHOWN_ITEMS = 10  # in a notebook
 
 
 def soft_labels(mass: FloatArray, prior: AnyArray, prior_strength: float) -> FloatArray:
@@ -36,7 +35,7 @@ def soft_labels(mass: FloatArray, prior: AnyArray, prior_strength: float) -> Flo
     return np.where(evidence > 0, total / np.where(evidence > 0, evidence, 1.0), prior)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Evidence:
     """What all votes together say about each item; two of them add like their vote sets.
 
@@ -63,6 +62,11 @@ class Evidence:
 
     def __add__(self, other: "Evidence") -> "Evidence":
         return Evidence(self.mass + other.mass, self.error_bound + other.error_bound)
+
+    def __repr__(self) -> str:
+        n, n_classes = self.mass.shape
+        shape = f"{counted(n, 'item')}, {counted(n_classes, 'class')}"
+        return f"Evidence({shape}; {self.mass.sum():.4g} votes' worth)"
 
     @property
     def total(self) -> FloatArray:
@@ -404,7 +408,7 @@ class SoftLabels:
         )
 
     def _repr_html_(self) -> str:
-        first = self.take(np.arange(min(len(self), SHOWN_ITEMS)))
+        first = self.take(np.arange(min(len(self), SHOWN_ROWS)))
         best = first.p.argmax(axis=1)[:, None]
         shown = {"item": first.ids, "most probable": first.labels}
         for name in ("p", "lower", "upper"):
@@ -413,8 +417,4 @@ class SoftLabels:
                 shown[name] = np.take_along_axis(values, best, axis=1)[:, 0]
         if first.verdict is not None:
             shown["verdict"] = first.verdict
-        table = pd.DataFrame({**shown, "evidence": first.evidence}).to_html(
-            index=False, float_format="{:.3g}".format
-        )
-        more = f"<p>... {len(self) - SHOWN_ITEMS:,} more</p>" if len(self) > SHOWN_ITEMS else ""
-        return f"<p>{escape(repr(self))}</p>{table}{more}"
+        return as_html(self, pd.DataFrame({**shown, "evidence": first.evidence}), len(self), "item")

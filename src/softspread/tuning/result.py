@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from softspread._common.notebook import ShownAsTable
+from softspread._common.wording import counted
 from softspread.graph.graph import Graph
 
 if TYPE_CHECKING:
@@ -58,8 +60,8 @@ class TuningPoint:
         return self.score + self.penalty
 
 
-@dataclass(frozen=True, slots=True)
-class Tuning:
+@dataclass(frozen=True, slots=True, repr=False)
+class Tuning(ShownAsTable):
     """What was tried, what was chosen, and by what.
 
     Attributes
@@ -106,6 +108,9 @@ class Tuning:
     n_repeats: int = 0
     vote_noise: float | None = None
     method: str = "pls"
+
+    def __repr__(self) -> str:
+        return f"Tuning({self.summary().rstrip('.')}; {counted(len(self.points), 'setting')} tried)"
 
     @property
     def alpha(self) -> float | None:

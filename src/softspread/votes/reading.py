@@ -26,6 +26,11 @@ from softspread.votes.standing import votes_that_stand
 from softspread.votes.table import VoteTable, joined
 from softspread.votes.votes import Votes, has_vote
 
+NO_WEIGHTS = (
+    "sample_weight goes with one label per item; Votes and counts bring weights of their own: pass them to "
+    "Votes, as in Votes.from_pairs(items, labels, weights=...), or scale the counts."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Names:
@@ -129,7 +134,9 @@ class NamedVotes(NamedTuple):
     names: Names
 
 
-def read_y(y: Any, n_items: int, item_ids: Any = None, classes: Any = None, *, what: str = "y") -> NamedVotes:
+def read_y(
+    y: Any, n_items: int, item_ids: Any = None, classes: Any = None, *, what: str = "y", weights: Any = None
+) -> NamedVotes:
     """Votes in any accepted form as rows and columns, with the names of both.
 
     Parameters
@@ -140,6 +147,7 @@ def read_y(y: Any, n_items: int, item_ids: Any = None, classes: Any = None, *, w
     item_ids : (n_items,) ids by which Votes name items; None = by position
     classes : class names in order; None = those that the votes fix, else the labels found, sorted
     what : what messages call y
+    weights : (n_items,) one per label; only with labels, as everything else brings weights along
 
     Returns
     -------
@@ -152,6 +160,8 @@ def read_y(y: Any, n_items: int, item_ids: Any = None, classes: Any = None, *, w
     >>> table.rows.tolist(), table.columns.tolist(), names.classes.tolist()
     ([0, 2], [0, 1], ['cat', 'dog'])
     """
+    if weights is not None and isinstance(y, NamedVotes | Votes):
+        raise InputError(NO_WEIGHTS)
     if isinstance(y, NamedVotes):
         if y.names.n_items != n_items:
             raise InputError(f"X has {n_items} items but {what} is about {y.names.n_items}; they must agree.")
@@ -162,7 +172,7 @@ def read_y(y: Any, n_items: int, item_ids: Any = None, classes: Any = None, *, w
             f"{what} says yes or no to each of several classes; such votes are taken by "
             "SoftLabeler(kind='multilabel')."
         )
-    votes = y if isinstance(y, Votes) else _votes_of(y, n_items, classes, what)
+    votes = y if isinstance(y, Votes) else _votes_of(y, n_items, classes, what, weights)
     order = votes.class_names() if classes is None else validation.class_names(classes)
     if classes is None and votes.classes is None:
         warn_of_near_equal(order.tolist(), stacklevel=4)
@@ -173,7 +183,7 @@ def read_y(y: Any, n_items: int, item_ids: Any = None, classes: Any = None, *, w
     return NamedVotes(votes_that_stand(table, votes.repeats, votes.created_at, stacklevel=4), names)
 
 
-def _votes_of(y: Any, n_items: int, classes: Any, what: str) -> Votes:
+def _votes_of(y: Any, n_items: int, classes: Any, what: str, weights: Any) -> Votes:
     """Labels or counts, one row per item."""
     if y is None:
         raise InputError(f"{what} must be passed: it requires y to be passed, but the target y is None.")
@@ -185,6 +195,8 @@ def _votes_of(y: Any, n_items: int, classes: Any, what: str) -> Votes:
     if len(table) != n_items:
         raise InputError(f"X has {n_items} items but {what} has {len(table)} rows; they must agree.")
     if table.ndim == 2 and table.shape[1] != 1:
+        if weights is not None:
+            raise InputError(NO_WEIGHTS)
         return Votes.from_counts(table, classes=y.columns if isinstance(y, pd.DataFrame) else classes)
     if table.ndim == 2:
         warnings.warn(
@@ -192,7 +204,21 @@ def _votes_of(y: Any, n_items: int, classes: Any, what: str) -> Votes:
             DataConversionWarning,
             stacklevel=5,
         )
-    return _votes_of_labels(table.ravel())
+    votes = _votes_of_labels(table.ravel())
+    if weights is None:
+        return votes
+    return _weighted(votes, validation.vote_weights(weights, n_items, "sample_weight"))
+
+
+def _weighted(votes: Votes, weights: FloatArray) -> Votes:
+    """Votes that name positions, with the weights of these; a weight of 0 is no vote."""
+    if (weights < 0).any():
+        raise InputError(f"sample_weight must not be negative, got {weights.min():g}; undo takes votes back.")
+    heavy = weights[votes.items]
+    kept = heavy > 0
+    if len(votes) and not kept.any():
+        raise InputError("the sample_weight of every label is zero; give at least one a weight above zero.")
+    return Votes.from_pairs(votes.items[kept], votes.labels[kept], weights=heavy[kept])
 
 
 def _votes_of_labels(labels: AnyArray) -> Votes:

@@ -9,7 +9,6 @@ Items and labels stay as the user names them; rows and columns appear only when 
 import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from softspread._common import validation
 from softspread._common.columns import ANNOTATOR_NAMES, INDEX_NAMES, ITEM_NAMES, LABEL_NAMES, first_of
+from softspread._common.notebook import as_html
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread._common.validation import objects
 from softspread._common.wording import counted
@@ -27,7 +27,6 @@ from softspread.votes.shapes import counts_advice, read_wide, refuse_results
 from softspread.votes.standing import LAST, REPEATS
 from softspread.votes.table import joined
 
-HTML_ROWS = 10  # of a notebook's table
 MOST_COUNTED = 100_000_000  # votes of a table of counts: 2.4 GB
 _COLUMNS = {"item": ITEM_NAMES, "label": LABEL_NAMES, "annotator": ANNOTATOR_NAMES}
 
@@ -464,10 +463,7 @@ class Votes:
 
     def _repr_html_(self) -> str:
         """For notebooks: the same line, and the first votes as a table."""
-        shown = self.to_frame().head(HTML_ROWS)
-        rest = len(self) - len(shown)
-        more = f"<p>and {counted(rest, 'more vote')}</p>" if rest else ""
-        return f"<p>{escape(repr(self))}</p>{shown.to_html(index=False, border=0)}{more}"
+        return as_html(self, self.to_frame(), what="vote")
 
     def __add__(self, other: "Votes") -> "Votes":
         if not isinstance(other, Votes):

@@ -86,11 +86,12 @@ def spread(
 
     from softspread.cli import fitting, summary
     from softspread.io.soft_labels import write_soft_labels
+    from softspread.report.fitted import count_verdicts
 
     fit = fitting.fit(run, inputs)
     with run.stage(f"intervals ({intervals.interval})"):
         labels = fit.est.soft_labels(intervals.confidence, intervals.interval)
-        verdicts = summary.count_verdicts(labels)
+        verdicts = count_verdicts(labels)
     facts = summary.run_facts(fit)
     facts["parameters"] |= {"interval": intervals.interval, "confidence_level": intervals.confidence}
     labels = replace(labels, metadata=facts | {"warnings": list(run.warnings)})
@@ -100,7 +101,7 @@ def spread(
     if report is not None:
         from softspread.cli.report import write_report
 
-        write_report(run, fit, labels, verdicts, pictures, report)
+        write_report(run, fit, labels, pictures, report)
     document = {
         **facts,
         "evidence": summary.evidence_facts(labels.evidence),
