@@ -30,6 +30,7 @@ ORDER = [
     "quality",
     "annotators",
     "queries",
+    "io.images",  # endings alone: the report and what reads files share them
     "report",
     "plots",
     "estimators",
@@ -43,7 +44,6 @@ ORDER = [
     "blocks",
     "embedding",
     "datasets",
-    "report.pictures",
     "demo",
     "reproduce",
     "web.log",

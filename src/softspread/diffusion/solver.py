@@ -92,6 +92,9 @@ class Solver(Protocol):
 SolverFactory = Callable[[Graph, float, Workers], Solver]
 
 
+MakeSolver = Callable[[Graph, float, Workers], Solver]  # what is registered, or given in place of a name
+
+
 def entry_bound(alpha: float, residual_norm: float) -> float:
     """Largest possible error of one entry for a residual of this 2-norm, theory [entry bound]."""
     return residual_norm / float(np.sqrt((1 - alpha) * (1 - alpha * alpha)))

@@ -14,6 +14,7 @@ from softspread._common.types import AnyArray, BoolArray, FloatArray, RandomStat
 from softspread.annotators.report import AnnotatorReport
 from softspread.annotators.weighting import Weighting
 from softspread.diffusion.diffusion import Diffusion
+from softspread.diffusion.solver import MakeSolver
 from softspread.estimators.auto import rate_only
 from softspread.estimators.growing import GrowingEstimator
 from softspread.graph.builders import knn_graph
@@ -51,7 +52,7 @@ class GraphEstimator(GrowingEstimator):
     bandwidth: str | float = "kth"
     scaling: str = "peak"
     tol: float = 1e-6
-    solver: str = "auto"
+    solver: str | MakeSolver = "auto"
     index: "str | Search" = "auto"
     n_jobs: int | None = None
     random_state: RandomState = None

@@ -14,7 +14,7 @@ from softspread.annotators.weighting import Weighting
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.registry import SOLVERS
 from softspread.diffusion.scales import SCALINGS, ScaleReport
-from softspread.diffusion.solver import SolveReport
+from softspread.diffusion.solver import MakeSolver, SolveReport
 from softspread.errors import InputError
 from softspread.estimators.auto import choose_settings
 from softspread.estimators.base import Answer
@@ -73,9 +73,9 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
     tol : float, default 1e-6
         Relative residual of the solves; 1e-6 keeps soft labels within 1e-4 of exact arithmetic, 1e-8 within
         1e-6.
-    solver : str, default "auto"
+    solver : str or class, default "auto"
         "auto", "dense", "direct", "cg", "push", "amg", "torch" (CUDA where torch finds it), or "literal": the
-        paper's loop, one solve per vote.
+        paper's loop, one solve per vote. Or a class of yours, called as ``solver(graph, alpha, workers)``.
     index : str, default "auto"
         Neighbour search: "auto", "exact", "tree", "brute", "cells", "faiss" or "pynndescent".
     n_jobs : int, optional
@@ -153,7 +153,7 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         prior_strength: float | str = 1e-4,
         annotator_model: str = "auto",
         tol: float = 1e-6,
-        solver: str = "auto",
+        solver: str | MakeSolver = "auto",
         index: "str | Search" = "auto",
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -178,7 +178,8 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         self._space = SearchSpace.read(self.alpha, self.n_neighbors, self.prior_strength, has_prior)
         validation.choice("annotator_model", self.annotator_model, ANNOTATOR_MODELS)
         validation.choice("scaling", self.scaling, SCALINGS)
-        SOLVERS.check(self.solver)
+        if not callable(self.solver):
+            SOLVERS.check(self.solver)
         if validation.positive("tol", self.tol) > 1e-2:
             raise InputError(
                 f"tol must be at most 0.01, got {self.tol!r}; 1e-6 keeps soft labels within 1e-4."

@@ -34,6 +34,20 @@ LIBRARIES = {
 }
 
 
+def test_another_package_adds_a_method_for_plans(install_plugin):
+    """By entry point; a name that nobody has is refused with all that there are."""
+    source = (
+        "import numpy as np\n"
+        "from softspread.reproduce.methods.methods import Outcome\n"
+        "def always_even(task, share=0.5):\n"
+        "    return Outcome(np.full((len(task.X), len(task.data.classes)), share))\n"
+    )
+    install_plugin(source, {"softspread.methods": {"even": "softspread_example:always_even"}})
+    assert find_method("even").__name__ == "always_even"
+    with pytest.raises(InputError, match=r"'evn' is unknown; there are pls, .*, even\."):
+        find_method("evn")
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_gives_soft_labels_for_all_items(name):
     """Shape, rows that sum to 1, and on well separated clouds the right class wherever it has votes to go

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from softspread._common.registry import Registry
 from softspread._common.types import FloatArray
 from softspread.datasets.dataset import Dataset, LackingError
 from softspread.errors import InputError
@@ -296,11 +297,20 @@ TITLES = {
 MAIN_PARAMETER = {"pls": "alpha", "gkr": "gamma", "knn": "n_neighbors"}  # named in titles
 
 
+OWN: Registry[Method] = Registry("method", "softspread.methods", {})  # of other packages
+
+
 def find_method(name: str) -> Method:
-    """Find a method by its name."""
-    if name not in METHODS:
-        raise InputError(f"method {name!r} is unknown; there are {', '.join(METHODS)}.")
-    return METHODS[name]
+    """Find a method by its name, here or in another package."""
+    if name in METHODS:
+        return METHODS[name]
+    if name not in OWN.names():
+        known = ", ".join([*METHODS, *OWN.names()])
+        raise InputError(
+            f"method {name!r} is unknown; there are {known}. Another package can add one with an entry point "
+            f"in the group {OWN.group!r}."
+        )
+    return OWN.get(name)
 
 
 def setting_text(value: float | str) -> str:
