@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import bench_answers, bench_live, bench_start, bench_whole_job
+from benchmarks import bench_answers, bench_live, bench_neighbors, bench_start, bench_whole_job
 from benchmarks._common import Report, Settings, open_report, say, show_targets
 
 BENCHES: dict[str, Callable[[Settings, Path, Report], None]] = {
     "whole_job": bench_whole_job.run,
     "live": bench_live.run,
     "answers": bench_answers.run,
+    "neighbors": bench_neighbors.run,
     "start": bench_start.run,
 }
 LIVE_FROM = 100_000
@@ -20,6 +21,10 @@ LIVE_FROM = 100_000
 
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(float(part)) for part in text.split(","))
+
+
+def _files(text: str) -> tuple[str, ...]:
+    return tuple(str(Path(part).resolve()) for part in text.split(","))
 
 
 def _shares(text: str) -> tuple[float, ...]:
@@ -60,6 +65,8 @@ def _parser() -> argparse.ArgumentParser:
         default=default.truth_seconds,
         help="time for exact scales beyond 10000 items",
     )
+    add("--search-seconds", type=float, default=default.search_seconds, help="longest search to wait for")
+    add("--embeddings", type=_files, default=(), help=".npy files to search for neighbours, too")
     add("--seed", type=int, default=default.seed)
     add("--only", default=",".join(BENCHES), help=f"some of {','.join(BENCHES)}")
     add(

@@ -50,6 +50,8 @@ class Settings:
     rival_seconds: float = 20.0  # ... and after this long no further vote is begun
     label_spreading_seconds: float = 180.0  # scikit-learn is skipped where its search alone would take longer
     truth_seconds: float = 120.0  # time for tight scales where not all of them can be had
+    search_seconds: float = 600.0  # searches that would take longer are skipped
+    embeddings: tuple[str, ...] = ()  # .npy files whose items are searched for neighbours as well
     seed: int = 0
 
 

@@ -37,6 +37,7 @@ RIVAL_VOTES_LEAST = 3
 LITTLE_TRAVEL = 0.7  # alpha
 FGMRES_TOLS, CG_TOLS = (1e-6, 1e-5), (1e-7, 1e-6)  # below and above
 FGMRES_STEPS = 200
+SEARCH_WARM_ITEMS = 5_000  # above the size up to which the search by cells compares all with all
 SEARCH_PROBE = 256  # queries that tell how long scikit-learn's search would take
 KEPT_ERROR_ITEMS = 1e-3  # evidence from which on soft labels are compared
 SECOND_VOTES = (
@@ -102,6 +103,44 @@ def dataset(folder: Path, n: int, seed: int) -> Record:
         "edges": graph.n_edges,
         "votes": len(rows),
         "peak_gib": peak,
+    }
+
+
+def search(folder: Path, index: str, source: int | str, seed: int, time_limit: float) -> Record:
+    """One neighbour search on one thread, of made items or of those in a file."""
+    from threadpoolctl import threadpool_limits
+
+    from softspread import MissingExtraError
+    from softspread._common.threads import Workers
+    from softspread.graph.neighbors import leaf_order
+    from softspread.graph.search import search_neighbors
+
+    X = make_items(source, seed)[0] if isinstance(source, int) else np.load(source).astype(np.float32)
+    X = X[leaf_order(X)]
+    facts: Record = {"n": len(X), "d": X.shape[1], "skipped": None}
+    few = X[:: max(1, len(X) // SEARCH_WARM_ITEMS)]
+    with threadpool_limits(1), Workers(1) as workers:
+
+        def find(items: NDArray[np.float32]) -> tuple[Any, float]:
+            begin = time.process_time()
+            found = search_neighbors(items, N_NEIGHBORS, index, workers, np.random.default_rng(seed), False)
+            return found, time.process_time() - begin
+
+        try:
+            _, first = find(few)
+        except MissingExtraError as error:
+            return facts | {"skipped": str(error)}
+        _, warm = find(few)
+        least = warm * len(X) / len(few)  # every search takes at least time in proportion
+        if least > time_limit:
+            return facts | {"skipped": f"would take {least:.0f} s or more"}
+        found, took = find(X)
+    return facts | {
+        "first_seconds": first,
+        "cpu_seconds": took,
+        "recall": found.recall,
+        "details": found.details,
+        "peak_gib": peak_gib(),
     }
 
 
@@ -395,7 +434,7 @@ def answers(folder: Path, alpha: float, seed: int) -> Record:
 
 
 TASKS: dict[str, Callable[..., Record]] = {
-    task.__name__: task for task in (dataset, ours, truth, rivals, label_spreading, live, answers)
+    task.__name__: task for task in (dataset, search, ours, truth, rivals, label_spreading, live, answers)
 }
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ def benchmarks(monkeypatch):
         "bench_whole_job",
         "bench_live",
         "bench_answers",
+        "bench_neighbors",
         "bench_start",
         "__main__",
     )
@@ -39,7 +40,7 @@ def in_process(benchmarks, monkeypatch):
     def run_task(task, folder, **arguments):
         return json.loads(json.dumps(benchmarks["_tasks"].TASKS[task](folder, **arguments)))
 
-    for name in ("_common", "bench_whole_job", "bench_live", "bench_answers"):
+    for name in ("_common", "bench_whole_job", "bench_live", "bench_answers", "bench_neighbors"):
         monkeypatch.setattr(benchmarks[name], "run_task", run_task)
     return benchmarks
 
@@ -107,6 +108,28 @@ def test_every_answer_is_timed(in_process, tmp_path, capsys):
     assert min(record["times"].values()) > 0
     shown = capsys.readouterr().out
     assert all(name in shown for name in record["times"])
+
+
+def test_searches_are_compared_side_by_side(in_process, tmp_path, capsys, monkeypatch):
+    """One line per search and set of items; a search that would take too long is skipped with its reason."""
+    monkeypatch.setattr(in_process["bench_neighbors"], "SEARCHES", ("cells", "faiss", "tree"))
+    monkeypatch.setattr(in_process["bench_neighbors"], "JUDGED_FROM", 2_500)
+    np.save(tmp_path / "mine.npy", np.random.default_rng(0).normal(size=(300, 4)))
+    out = tmp_path / "run.jsonl"
+    arguments = f"--sizes 2500 --embeddings {tmp_path / 'mine.npy'} --out {out}"
+    in_process["__main__"].main(arguments.split(), only="neighbors")
+    records = [record for record in read(out) if record["bench"] == "search"]
+    assert [(record["n"], record["index"]) for record in records] == [
+        (n, index) for n in (2500, 300) for index in ("cells", "faiss", "tree")
+    ]
+    assert all(record["recall"] > 0.99 for record in records)
+    judged = {record["what"]: record["value"] for record in read(out) if record["bench"] == "target"}
+    cells, faiss = (next(r for r in records if r["index"] == index) for index in ("cells", "faiss"))
+    share = cells["cpu_seconds"] / faiss["cpu_seconds"]
+    assert judged["neighbours, share of faiss's time"] == pytest.approx(share)
+    assert "Nearest 20 neighbours" in capsys.readouterr().out
+    in_process["__main__"].main(f"--sizes 2500 --search-seconds 0 --out {out}".split(), only="neighbors")
+    assert "would take" in capsys.readouterr().out
 
 
 def test_starts_are_measured_in_fresh_processes(benchmarks, tmp_path, monkeypatch):

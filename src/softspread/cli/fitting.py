@@ -141,7 +141,8 @@ def build_graph(run: Run, items: Items, options: GraphOptions) -> Items:
     parameters, X = options.parameters(), items.X
     if parameters["n_neighbors"] == "auto" or isinstance(X, Graph):
         return items
-    chosen = (parameters["n_neighbors"], parameters["bandwidth"], parameters["index"], run.seed)
+    named = ("n_neighbors", "bandwidth", "index", "metric")
+    chosen = (*(parameters[name] for name in named), run.seed)
     made_from = items.made_from + chosen
 
     def build() -> Graph:
@@ -162,6 +163,7 @@ def graph_facts(graph: Graph) -> dict[str, Any]:
         "isolated": graph.n_isolated,
         "recall": graph.recall_,
         "index": graph.index,
+        "metric": graph.metric,
         "sigma2": graph.sigma2,
     }
 

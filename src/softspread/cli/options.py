@@ -97,10 +97,15 @@ class GraphOptions:
         "kth"
     )
     index: Annotated[str, option("Neighbour search: {searches}.")] = "auto"
+    metric: Annotated[str, option("Distance of items: 'euclidean', or 'cosine' for directions only.")] = (
+        "euclidean"
+    )
     threads: ThreadsOption = None
 
     def parameters(self) -> dict[str, Any]:
         """The estimator's parameters."""
+        from softspread._common.validation import choice
+        from softspread.graph.metrics import METRICS
         from softspread.graph.registry import SEARCHES
 
         width, neighbors = self.bandwidth, auto_or_number("n-neighbors", self.n_neighbors, int)
@@ -110,6 +115,7 @@ class GraphOptions:
             "n_neighbors": neighbors,
             "bandwidth": width if width in ("kth", "mean") else number("bandwidth", width, float),
             "index": SEARCHES.check(self.index),
+            "metric": choice("--metric", self.metric, tuple(METRICS)),
             "n_jobs": self.threads,
         }
 

@@ -55,6 +55,7 @@ def _parameters(fit: Fit) -> dict[str, Any]:
     shared = {
         "n_neighbors": est.graph_.n_neighbors,
         "bandwidth": est.bandwidth,
+        "metric": est.metric,
         "prior": est.prior is not None,
         "annotator_model": est.annotator_model,
         "random_state": est.random_state,

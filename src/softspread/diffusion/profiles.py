@@ -146,7 +146,7 @@ def _dense_sums(
     graph, M = diffusion.graph, _inner_inverse(diffusion)
     factor = diffusion.inner_error_factor()
     sums = np.zeros((diffusion.n_items, 3))
-    X = np.asarray(graph.features, dtype=np.float64)[graph.order] if lipschitz else None
+    X = np.asarray(graph.places, dtype=np.float64)[graph.order] if lipschitz else None
     for first in range(0, len(seeds), block):
         part = slice(first, first + block)
         phi = M[:, seeds[part]] * sources[part] * factor[:, None]
@@ -194,7 +194,7 @@ def _pushed_sums(
     floor: float,
 ) -> FloatArray:
     graph = diffusion.graph
-    features = np.asarray(graph.features)[graph.order] if lipschitz else np.zeros((1, 0))
+    features = np.asarray(graph.places)[graph.order] if lipschitz else np.zeros((1, 0))
     factor, unsigned = diffusion.inner_error_factor(), seeds.astype(np.uint32)
     system = graph.inner_system(diffusion.alpha)
     cuts = np.linspace(0, len(seeds), SUM_BLOCKS + 1).astype(np.int64)

@@ -54,6 +54,7 @@ class GraphEstimator(GrowingEstimator):
     tol: float = 1e-6
     solver: str | MakeSolver = "auto"
     index: "str | Search" = "auto"
+    metric: str = "euclidean"
     n_jobs: int | None = None
     random_state: RandomState = None
     verbose: bool = False
@@ -74,6 +75,7 @@ class GraphEstimator(GrowingEstimator):
             self.random_state,
             bool(self.verbose),
             self.tol,
+            self.metric,
         )
 
     def _graph_of_items(self, n_neighbors: int) -> Graph:
@@ -86,6 +88,7 @@ class GraphEstimator(GrowingEstimator):
             n_neighbors,
             self.bandwidth,
             self.index,
+            metric=self.metric,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
             verbose=bool(self.verbose),

@@ -26,6 +26,7 @@ from softspread.estimators.judged import JudgedEstimator
 from softspread.estimators.methods import ANNOTATOR_MODELS
 from softspread.estimators.multilabel import Questions, answered_by_questions
 from softspread.graph.graph import Graph
+from softspread.graph.metrics import place_items
 from softspread.intervals.labels import evidence_in
 from softspread.intervals.levels import expected_levels
 from softspread.intervals.task import IntervalMethod, Posteriors
@@ -106,6 +107,8 @@ class SoftLabeler(JudgedEstimator):
         The kernel's sigma**2, see :func:`~softspread.knn_graph`.
     index : str, default "auto"
         Neighbour search, see :func:`~softspread.knn_graph`.
+    metric : str, default "euclidean"
+        "euclidean" or "cosine", see :func:`~softspread.knn_graph`; classifiers and kernels follow it, too.
     n_jobs : int, optional
         Threads; all cores by default.
     random_state : int, Generator or None, optional
@@ -175,6 +178,7 @@ class SoftLabeler(JudgedEstimator):
         kind: str = SINGLE,
         bandwidth: str | float = "kth",
         index: "str | Search" = "auto",
+        metric: str = "euclidean",
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: bool = False,
@@ -187,6 +191,7 @@ class SoftLabeler(JudgedEstimator):
         self.kind = kind
         self.bandwidth = bandwidth
         self.index = index
+        self.metric = metric
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -321,13 +326,13 @@ class SoftLabeler(JudgedEstimator):
 
     def _learn(self, rungs: Sequence[Rung] | None = None) -> None:
         """Fit experts, weights, sharpness and trust to all votes so far; ``rungs`` were climbed before."""
-        graph_features = self.graph_.features
+        places = self.graph_.places
         classify = self.classifier == "auto"
         self._blend: Blend = fit_blend(
             self._diffused,
             self._own_votes(),
             alphas=None if self.alpha == "auto" else [float(self.alpha)],
-            X=graph_features if classify else None,
+            X=places if classify else None,
             features=self._features if classify else None,
             prior=None if self.prior is None else self._padded_prior(),
             ordered=self.kind == ORDINAL,
@@ -544,7 +549,11 @@ class SoftLabeler(JudgedEstimator):
             return Answer(evidence, evidence.soft_labels(np.zeros_like(evidence.mass), 0.0), None)
         masses = [self._live.mass(rung) for rung in self._blend.rungs]
         posterior = self._blend.posterior_of_new(
-            self._ties(new), new, masses, self._diffused.workers, self._features_of_new(features, len(new))
+            self._ties(new),
+            place_items(new, self.graph_.metric),
+            masses,
+            self._diffused.workers,
+            self._features_of_new(features, len(new)),
         )
         evidence = evidence_in(posterior, len(self.classes_))
         return Answer(evidence, evidence.soft_labels(np.zeros_like(evidence.mass), 0.0), new, posterior)

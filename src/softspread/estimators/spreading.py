@@ -78,6 +78,8 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         paper's loop, one solve per vote. Or a class of yours, called as ``solver(graph, alpha, workers)``.
     index : str, default "auto"
         Neighbour search: "auto", "exact", "tree", "brute", "cells", "faiss" or "pynndescent".
+    metric : str, default "euclidean"
+        "euclidean", or "cosine", which compares directions only, see :func:`~softspread.knn_graph`.
     n_jobs : int, optional
         Threads; all cores by default.
     random_state : int, Generator or None, optional
@@ -155,6 +157,7 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         tol: float = 1e-6,
         solver: str | MakeSolver = "auto",
         index: "str | Search" = "auto",
+        metric: str = "euclidean",
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: bool = False,
@@ -169,6 +172,7 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         self.tol = tol
         self.solver = solver
         self.index = index
+        self.metric = metric
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -18,6 +18,7 @@ from softspread._common.threads import Workers, count_threads
 from softspread._common.types import AnyArray, FloatArray, Neighbors, RandomState
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.graph.graph import NORMALIZATIONS, Graph, operator_from_affinity
+from softspread.graph.metrics import METRICS, place_items
 from softspread.graph.neighbors import leaf_order
 from softspread.graph.search import search_neighbors
 
@@ -35,6 +36,7 @@ def knn_graph(
     bandwidth: str | float = "kth",
     index: "str | Search" = "auto",
     *,
+    metric: str = "euclidean",
     normalization: str = "symmetric",
     n_jobs: int | None = None,
     random_state: RandomState = None,
@@ -55,6 +57,8 @@ def knn_graph(
         "auto", "exact" ("tree" or "brute"), "cells", "faiss" or "pynndescent" (extra "approx"), the name of
         a plug-in, or a function that searches, see :func:`softspread.testing.check_neighbor_search`. "auto"
         is exact up to 50,000 items and where a sample shows few intrinsic dimensions, else "cells".
+    metric : str, default "euclidean"
+        "euclidean", or "cosine": squared distances are then 2 (1 - cos(x, y)), and no item may be all zero.
     normalization : str, default "symmetric"
         "symmetric" or "random_walk".
     n_jobs : int, optional
@@ -83,9 +87,11 @@ def knn_graph(
     """
     features = validation.features(X)
     validation.choice("normalization", normalization, NORMALIZATIONS)
+    validation.choice("metric", metric, tuple(METRICS))
     k = _affordable_neighbors(n_neighbors, len(features))
     with Workers(count_threads(n_jobs)) as workers:
-        search = NeighborSearch(features, k, index, workers, validation.generator(random_state), verbose)
+        rng = validation.generator(random_state)
+        search = NeighborSearch(features, k, index, workers, rng, verbose, metric)
     return tell_of_gaps(search.graph(k, bandwidth, normalization))
 
 
@@ -100,10 +106,13 @@ class NeighborSearch:
         workers: Workers,
         rng: np.random.Generator,
         verbose: bool = False,
+        metric: str = "euclidean",
     ) -> None:
-        self._features, self._order = np.asarray(features), leaf_order(np.asarray(features))
+        self._features, self._metric = np.asarray(features), metric
+        places = place_items(self._features, metric)
+        self._order = leaf_order(places)
         # searching in leaf order also makes the search itself kinder to the cache
-        self._found = search_neighbors(self._features[self._order], most, index, workers, rng, verbose)
+        self._found = search_neighbors(places[self._order], most, index, workers, rng, verbose)
 
     def graph(self, n_neighbors: int, bandwidth: str | float, normalization: str = "symmetric") -> Graph:
         """The graph of each item's ``n_neighbors`` nearest."""
@@ -124,6 +133,7 @@ class NeighborSearch:
             index=found.index,
             features=self._features,
             details=found.details | {"bandwidth": bandwidth},
+            metric=self._metric,
         )
 
 

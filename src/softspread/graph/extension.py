@@ -14,17 +14,19 @@ from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.errors import InputError
 from softspread.graph.builders import gaussian_weights
 from softspread.graph.graph import Graph
+from softspread.graph.metrics import place_items
 from softspread.graph.neighbors import nearest_items
 
 
 def tie_newcomers(graph: Graph, X: AnyArray, workers: Workers) -> csr_array:
     """Rows s_x of the operator for new items, (q, n) over the graph's items in the user's order."""
-    if graph.features is None:
+    if graph.places is None:
         raise InputError("this graph was made from an affinity; it has no features to place new items by.")
     if graph.kind == "epsilon":
         rows, columns, weights = _within_radius(graph, X)
     else:
-        rows, columns, weights = _nearest(graph, graph.features, X, workers)
+        placed = place_items(X, graph.metric)
+        rows, columns, weights = _nearest(graph, graph.places, placed, workers)
     ties = csr_array((weights, (rows, columns)), shape=(len(X), graph.n_items))
     degrees = np.asarray(ties.sum(axis=1)).ravel()
     if graph.normalization == "random_walk":

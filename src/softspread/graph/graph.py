@@ -22,6 +22,7 @@ from softspread._common.types import AnyArray, BoolArray, FloatArray, IndexArray
 from softspread._common.wording import counted
 from softspread._kernels.system import System
 from softspread.errors import StoreError
+from softspread.graph.metrics import place_items
 
 FORMAT_VERSION = 1
 NORMALIZATIONS = ("symmetric", "random_walk")
@@ -65,6 +66,8 @@ class Graph:
         Features of the items, in the user's order; they place new items.
     details : dict
         Further facts of the neighbour search.
+    metric : str
+        "euclidean" or "cosine": how far items are from each other.
 
     See Also
     --------
@@ -95,6 +98,7 @@ class Graph:
     n_components: int = 0
     features: AnyArray | None = None
     details: dict[str, Any] = field(default_factory=dict)
+    metric: str = "euclidean"
 
     @property
     def n_items(self) -> int:
@@ -131,6 +135,11 @@ class Graph:
         0.9
         """
         return System(self.indptr, self.indices, self.weights, self.inner_root, alpha)
+
+    @cached_property
+    def places(self) -> AnyArray | None:
+        """Points whose Euclidean distances are those of the metric, in the user's order."""
+        return None if self.features is None else place_items(self.features, self.metric)
 
     @cached_property
     def rank(self) -> IntArray:

@@ -21,6 +21,7 @@ from softspread._kernels.neighbors import squared_distances
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.graph.builders import epsilon_graph, kernel_width, knn_graph, symmetric_affinity
 from softspread.graph.graph import Graph, operator_from_affinity
+from softspread.graph.metrics import place_items
 from softspread.graph.neighbors import nearest_items
 
 ROUNDING = 1e-9  # of a distance that only says where to look
@@ -56,7 +57,7 @@ def with_items(
         return _built(graph, X, wanted, workers)
     order = np.concatenate([graph.order, np.arange(len(features), n)])
     found, squared = neighbor_lists(graph, workers, rule)
-    found, squared = _joined_lists(X[order], found, squared, order, workers, rule)
+    found, squared = _joined_lists(place_items(X, graph.metric)[order], found, squared, order, workers, rule)
     return _renumbered(graph, X, found, squared, order, _places(found, len(features)))
 
 
@@ -73,13 +74,14 @@ def without_items(graph: Graph, keep: BoolArray, workers: Workers, rule: GrowthR
     user = np.cumsum(keep) - 1
     order = user[graph.order[stays]]
     lacking = np.flatnonzero((found < 0).any(axis=1))
-    found[lacking], squared[lacking] = _nearest_others(X[order], lacking, k, workers)
+    places = place_items(X[order], graph.metric)
+    found[lacking], squared[lacking] = _nearest_others(places, lacking, k, workers)
     return _renumbered(graph, X, found, squared, order, np.arange(len(X)))
 
 
 def neighbor_lists(graph: Graph, workers: Workers, rule: GrowthRule = RULE) -> tuple[IntArray, FloatArray]:
     """Neighbours of every item and their squared distances, (n, k) each, in the inner numbering."""
-    X, k = _features_of(graph)[graph.order], graph.n_neighbors or 0
+    X, k = place_items(_features_of(graph)[graph.order], graph.metric), graph.n_neighbors or 0
     found, squared = np.full((len(X), k), -1), np.full((len(X), k), np.inf)
     if k == 0:
         return found, squared
@@ -116,7 +118,7 @@ def _built(graph: Graph, X: AnyArray, n_neighbors: int, workers: Workers) -> Gra
         warnings.simplefilter("ignore", SoftspreadWarning)  # of isolated items, which `far` items are
         if graph.kind == "epsilon":
             return epsilon_graph(X, graph.details["radius"], **how)
-        return knn_graph(X, n_neighbors, _bandwidth(graph), random_state=0, **how)
+        return knn_graph(X, n_neighbors, _bandwidth(graph), metric=graph.metric, random_state=0, **how)
 
 
 def _bandwidth(graph: Graph) -> str | float:
@@ -132,7 +134,8 @@ def _renumbered(
     back = np.argsort(places)
     lists = Neighbors(places[found[back]], squared[back], graph.index, graph.recall_)
     sigma2 = kernel_width(lists, _bandwidth(graph))
-    facts = {name: getattr(graph, name) for name in ("kind", "normalization", "recall_", "index", "details")}
+    kept = ("kind", "normalization", "recall_", "index", "details", "metric")
+    facts = {name: getattr(graph, name) for name in kept}
     affinity = symmetric_affinity(lists, sigma2)
     return operator_from_affinity(
         affinity, order[back], n_neighbors=found.shape[1], sigma2=sigma2, features=X, **facts

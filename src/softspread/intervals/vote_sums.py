@@ -26,6 +26,7 @@ from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.profiles import profile_sums
 from softspread.errors import InputError
 from softspread.graph.graph import Graph
+from softspread.graph.metrics import place_items
 from softspread.votes.ballots import Ballots
 
 
@@ -105,7 +106,7 @@ def sums_of_squares(
 
 def diameter(graph: Graph) -> float:
     """No two items of a graph with features are further apart: the diagonal of the box around them."""
-    X = np.asarray(graph.features, dtype=np.float64)
+    X = np.asarray(graph.places, dtype=np.float64)
     return float(np.linalg.norm(X.max(axis=0) - X.min(axis=0)))
 
 
@@ -135,8 +136,8 @@ def sums_for_newcomers(
         if sums.lipschitz:
             ends = ties.tocoo()
             gap = (
-                np.asarray(X, dtype=np.float64)[ends.row]
-                - np.asarray(graph.features, dtype=np.float64)[ends.col]
+                np.asarray(place_items(X, graph.metric), dtype=np.float64)[ends.row]
+                - np.asarray(graph.places, dtype=np.float64)[ends.col]
             )
             step = np.minimum(1.0, sums.lipschitz * np.linalg.norm(gap, axis=1))
             bias += alpha * np.bincount(

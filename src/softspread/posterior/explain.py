@@ -203,7 +203,7 @@ def _fixed(live: LiveBlend, near: Near, start: Parts) -> Iterator[Parts]:
 def _kernels(live: LiveBlend, near: Near, start: Parts) -> Iterator[Parts]:
     """Shares at each width, from the votes of the fit."""
     blend, rule = live.blend, live.blend.rule.kernels
-    X, sigma2 = live.graph.features, live.graph.sigma2
+    X, sigma2 = live.graph.places, live.graph.sigma2
     if X is None or sigma2 is None:
         return  # then there are no kernels
     fitted, place = blend.own.on_rows(near.voted)

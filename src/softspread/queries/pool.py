@@ -74,13 +74,13 @@ class CandidatePool:
 
     @property
     def features(self) -> AnyArray:
-        """(n, d) features of the items; an :class:`InputError` where the graph holds none."""
+        """(n, d) places of the items in the graph's metric; an :class:`InputError` where there are none."""
         if self._graph.features is None:
             raise InputError(
                 "this strategy needs the features of the items, and the graph holds none. "
                 "Try strategy='least_evidence'."
             )
-        return self._graph.features
+        return np.asarray(self._graph.places)
 
     def open_rows(self) -> IntArray:
         """The items that may still be picked, close ones near each other; the graph alone fixes the order."""

@@ -109,6 +109,7 @@ class SpreadOptions:
     random_state: Any = None
     verbose: bool = False
     tol: float = 1e-6
+    metric: str = "euclidean"
 
     def diffusion(self, graph: Graph, alpha: float) -> Diffusion:
         """The graph at one alpha; :meth:`Diffusion.at` leads to other alphas."""
@@ -154,7 +155,13 @@ class CandidateGraphs:
             with Workers(count_threads(options.n_jobs)) as workers:
                 rng = validation.generator(options.random_state)
                 self._found = NeighborSearch(
-                    np.asarray(self.items), max(self.numbers), options.index, workers, rng, options.verbose
+                    np.asarray(self.items),
+                    max(self.numbers),
+                    options.index,
+                    workers,
+                    rng,
+                    options.verbose,
+                    options.metric,
                 )
         graph = self._found.graph(number, options.bandwidth)
         return tell_of_gaps(graph) if len(self.numbers) == 1 else graph

@@ -14,6 +14,7 @@ from softspread._common.types import FloatArray, RandomState
 from softspread.diffusion.scales import SCALINGS
 from softspread.errors import InputError
 from softspread.graph.graph import Graph
+from softspread.graph.metrics import METRICS
 from softspread.heldout.scores import SCORES
 from softspread.tuning.against_truth import METHODS, tune_against_truth
 from softspread.tuning.candidates import (
@@ -50,6 +51,7 @@ def tune(
     bandwidth: str | float = "kth",
     scaling: str = "peak",
     index: str = "auto",
+    metric: str = "euclidean",
     n_jobs: int | None = None,
     random_state: RandomState = None,
     verbose: bool = False,
@@ -88,6 +90,8 @@ def tune(
         How a vote's reach is scaled, as in :class:`~softspread.ProbabilisticLabelSpreading`.
     index : str, default "auto"
         Search for neighbours, as in :func:`~softspread.knn_graph`.
+    metric : str, default "euclidean"
+        How far items are from each other, as in :func:`~softspread.knn_graph`.
     n_jobs : int, optional
         Threads; by default all cores.
     random_state : int, Generator or None, optional
@@ -117,11 +121,12 @@ def tune(
     validation.choice("score", score, SCORES)
     validation.choice("scaling", scaling, SCALINGS)
     validation.choice("method", method, METHODS)
+    validation.choice("metric", metric, tuple(METRICS))
     items = X if isinstance(X, Graph) else validation.features(X)
     n = items.n_items if isinstance(items, Graph) else len(items)
     table, names = read_y(votes, n, item_ids, classes, what="votes")
     n_classes = len(names.classes)
-    options = SpreadOptions(bandwidth, scaling, "auto", index, n_jobs, random_state, verbose)
+    options = SpreadOptions(bandwidth, scaling, "auto", index, n_jobs, random_state, verbose, metric=metric)
     ballots = Ballots.of(table, n_classes)
     if truth is not None:
         if not ballots.n_votes:
