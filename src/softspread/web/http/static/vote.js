@@ -119,10 +119,17 @@ function showItem(card) {
   }
 }
 
-/** Say that an item cannot be shown, here and to the lead. */
-function reportBroken() {
+/** Say that an item cannot be shown, here and to the lead; without a connection nothing is known about it. */
+async function reportBroken() {
   const card = ahead[0];
   if (!card) return;
+  try {
+    await fetch(`/api/v1/items/${card.row}/${card.media ? "media" : "picture"}`, { method: "GET", credentials: "same-origin", headers: { Range: "bytes=0-0" } });
+  } catch {
+    shownRow = null; // tried again when the connection is back
+    return;
+  }
+  if (ahead[0]?.item !== card.item) return;
   for (const part of ["frame", "zoom", "audio", "video"]) $(part).hidden = true;
   $("broken").hidden = false;
   if (broken.has(card.item)) return;
@@ -324,7 +331,7 @@ $("find").addEventListener("keydown", (event) => {
   const [first] = findClasses();
   if (first) { vote(first.name); $("find").blur(); }
 });
-addEventListener("online", () => { pause = FIRST_PAUSE; send(); });
+addEventListener("online", () => { pause = FIRST_PAUSE; if (shownRow === null) show(); send(); });
 addEventListener("offline", () => showLine("off", "no connection"));
 document.addEventListener("visibilitychange", () => { if (!document.hidden) send(); });
 show();
