@@ -21,8 +21,13 @@ def test_it_keeps_scikit_learns_habits(estimator, check):
 
 @pytest.fixture(scope="module")
 def task():
+    """The second draw, which other tests read."""
+    return drawn(2)
+
+
+def drawn(seed):
     """200 items; 90 have two ratings of a smooth function."""
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng(seed)
     X = rng.normal(size=(200, 2))
     mu = 3 + np.tanh(X[:, 0]) + 0.5 * np.sin(X[:, 1])
     rows = np.tile(np.arange(90), 2)
@@ -48,13 +53,21 @@ def test_it_is_nearer_to_the_truth_than_own_ratings_and_neighbours(task, fitted)
         assert error < np.sqrt(np.mean((theirs.predict() - mu) ** 2))
 
 
-def test_intervals_and_the_spread_between_people(task, fitted):
+def test_intervals_hold_on_average_over_draws():
+    """As often as asked, give or take what five small draws show; a single draw may hold less often."""
+    inside = []
+    for seed in range(2, 7):
+        X, mu, table = drawn(seed)
+        lower, upper = RatingSpreading(scale=(1, 5), random_state=0).fit(X, table).predict_interval()
+        inside.append(np.mean((lower <= mu) & (mu <= upper)))
+    assert np.mean(inside) > 0.85
+
+
+def test_intervals_and_the_spread_between_people(fitted):
     """Intervals lie on the scale, narrow with own ratings, and the spread is that of the simulation."""
-    _, mu, _ = task
     lower, upper = fitted.predict_interval(confidence_level=0.9)
     assert lower.min() >= 1
     assert upper.max() <= 5
-    assert np.mean((lower <= mu) & (mu <= upper)) > 0.75
     assert (upper - lower)[:90].mean() < (upper - lower)[90:].mean()
     assert np.median(fitted.predict_std()) == pytest.approx(0.4, rel=0.25)
 
