@@ -82,7 +82,7 @@ def serve(folder: Path, voters: int) -> None:
         print(json.dumps(facts), flush=True)
 
     try:
-        run_server(create_app(service, stop_service=False), "127.0.0.1", 0, announce)
+        run_server(create_app(service, stop_service=False), service.settings, announce)
     except KeyboardInterrupt:
         pass
     finally:

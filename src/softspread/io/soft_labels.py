@@ -31,6 +31,7 @@ from softspread.io.formats import CONTAINERS, check_output
 from softspread.io.huggingface import read_dataset, write_dataset
 from softspread.io.ids import rows_of_ids
 from softspread.io.label_studio import LabelStudioNames, write_tasks
+from softspread.io.spreadsheets import arrow_for_csv
 from softspread.io.tables import (
     Table,
     arrow_names,
@@ -153,7 +154,7 @@ def _write_delimited(delimiter: str) -> Callable[[Path, Any], None]:
     def write(path: Path, table: Any) -> None:
         import pyarrow.csv as arrow_csv
 
-        arrow_csv.write_csv(table, path, arrow_csv.WriteOptions(delimiter=delimiter))
+        arrow_csv.write_csv(arrow_for_csv(table), path, arrow_csv.WriteOptions(delimiter=delimiter))
 
     return write
 

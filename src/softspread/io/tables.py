@@ -23,11 +23,13 @@ from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread._common.validation import objects
 from softspread.errors import InputError
 from softspread.io.formats import TABLE_ENDINGS, check_source
+from softspread.io.spreadsheets import MARK, restored_all
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN = 5  # offending values that an error names
+READ_AT_ONCE = 2**20  # bytes
 LISTED = 10  # columns that an error names
 WHOLE_NUMBER = r"-?(?:0|[1-9][0-9]{0,17})"  # as Python would write it back: 007 is a name, not a number
 DELIMITERS = ",;\t|"
@@ -143,12 +145,13 @@ def table_of_frame(frame: "pd.DataFrame", source: str = "the table") -> Table:
 
 def _read_delimited(path: Path) -> Table:
     """Byte order mark and both kinds of line ends are fine, ragged rows are not."""
+    marked = holds_byte(path, MARK.encode())  # else no cell can have been defused
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             start = file.readline()
             file.seek(0)
             reader = csv.reader(file, delimiter=_delimiter(path, start), strict=True)
-            header = [name.strip() for name in next(reader, [])]
+            header = restored_all(name.strip() for name in next(reader, []))
             _check_header(path, header)
             rows: list[list[str]] = []
             lines: list[int] = []
@@ -161,7 +164,7 @@ def _read_delimited(path: Path) -> Table:
                         f"{len(header)} columns ({', '.join(header[:SHOWN])}). Quote values that hold the "
                         "delimiter."
                     )
-                rows.append(row)
+                rows.append(restored_all(row) if marked else row)
                 lines.append(reader.line_num)
     except UnicodeDecodeError as error:
         raise _not_utf8(path, error) from error
@@ -169,6 +172,12 @@ def _read_delimited(path: Path) -> Table:
         raise InputError(f"{path}, line {reader.line_num}: {error}.") from error
     columns = zip(*rows, strict=True) if rows else [()] * len(header)
     return Table(dict(zip(header, columns, strict=True)), len(rows), path, True, lines)
+
+
+def holds_byte(path: Path, byte: bytes) -> bool:
+    """Whether a file holds a byte anywhere."""
+    with path.open("rb") as file:
+        return any(byte in block for block in iter(lambda: file.read(READ_AT_ONCE), b""))
 
 
 def _delimiter(path: Path, header: str) -> str:

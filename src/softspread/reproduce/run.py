@@ -21,6 +21,7 @@ from softspread._common.progress import Advance
 from softspread._common.versions import version_of, versions
 from softspread.datasets.registry import prepared_stamps
 from softspread.errors import StoreError
+from softspread.io.spreadsheets import frame_for_csv
 from softspread.reproduce.dcic.benchmark import reason_against
 from softspread.reproduce.measures import Row
 from softspread.reproduce.plan import Plan, Trial, fingerprint
@@ -188,7 +189,7 @@ class _Book:
         """All rows in the order of the plan, also written as a tidy table."""
         rows = [row | {"experiment": self.plan.name} for key in self.wanted for row in self.rows.get(key, [])]
         frame = tidy(rows)
-        frame.to_csv(self.home / TABLE, index=False)
+        frame_for_csv(frame).to_csv(self.home / TABLE, index=False)
         return frame
 
 

@@ -1,6 +1,10 @@
 """Who may do what, and how often."""
 
 import pytest
+from fastapi.testclient import TestClient
+
+from softspread.web.http.app import create_app
+from web.conftest import BASE, opened_world, running
 
 VOTE = {"votes": [{"key": "k", "item": "item-000", "label": "ant"}]}
 
@@ -86,3 +90,16 @@ def test_a_flood_of_votes_is_slowed_down(world):
     codes = [ben.post("/api/v1/sync", json={"operations": votes, "wanted": 0}).status_code for _ in range(5)]
     assert codes[0] == 200
     assert 429 in codes
+
+
+def test_without_accounts_a_script_says_that_it_is_one(tmp_path):
+    """In a header that no other site's page can send unasked; pages must still repeat their word."""
+    with running(tmp_path, auth=False) as service:
+        client = TestClient(create_app(service, stop_service=False), base_url=BASE)
+        script = {"X-Softspread-Script": "1"}
+        assert client.post("/api/v1/votes", json=VOTE).status_code == 403
+        assert client.post("/api/v1/votes", json=VOTE, headers=script).status_code == 201
+        other = {**script, "Origin": "http://evil.example"}
+        assert client.post("/api/v1/votes", json=VOTE, headers=other).status_code == 403
+    with opened_world(tmp_path / "team") as world:
+        assert world.browser().post("/api/v1/votes", json=VOTE, headers=script).status_code == 401

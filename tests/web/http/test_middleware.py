@@ -1,12 +1,13 @@
 """Hosts, sizes, headers and paths that every request is checked for."""
 
+import asyncio
 import re
 
 import pytest
 from fastapi.testclient import TestClient
 
 from softspread.web.http.app import create_app
-from softspread.web.http.middleware import LARGEST_BODY
+from softspread.web.http.middleware import LARGEST_BODY, SecurityMiddleware
 from web.conftest import (
     BASE,
     running,
@@ -82,3 +83,27 @@ def test_paths_do_not_lead_out(still_world, path):
     assert answer.status_code in (404, 422)
     assert b"import" not in answer.content
     assert b"root:" not in answer.content
+
+
+def test_a_body_that_stops_coming_is_not_waited_for():
+    """Whoever announces a body and sends half of it holds nothing for long."""
+
+    async def app(scope, receive, send):
+        while (await receive())["more_body"]:
+            pass
+
+    async def asked():
+        waiting = [{"type": "http.request", "body": b"{", "more_body": True}]
+        sent = []
+
+        async def receive():
+            return waiting.pop() if waiting else await asyncio.sleep(60)
+
+        async def send(message):
+            sent.append(message)
+
+        scope = {"type": "http", "headers": [], "path": "/"}
+        await SecurityMiddleware(app, patience=0.05)(scope, receive, send)
+        return sent[0]["status"]
+
+    assert asyncio.run(asked()) == 408

@@ -1,11 +1,14 @@
 """Accounts, invitations, sessions and tokens, on both databases."""
 
+from dataclasses import replace
+
 import pytest
 import sqlalchemy as sa
 
 from softspread.errors import InputError
 from softspread.web.log import models
 from softspread.web.log.accounts import Accounts
+from softspread.web.log.entry import IMPORTED, VOTE, Entry
 from softspread.web.log.store import Store
 from web.conftest import PASSWORD, QUICK
 
@@ -178,3 +181,13 @@ def test_another_role_holds_from_the_next_request_on(accounts):
     accounts.set_role(ann.id, "admin")
     assert accounts.cached_user(cookie, "session") is None
     assert accounts.authenticate(cookie, "session").is_admin
+
+
+def test_nobody_takes_the_name_of_imported_votes(accounts):
+    """Those votes would look like theirs; names of votes cast here belong to accounts anyway."""
+    entry = Entry(VOTE, "k", "Mia", "item-000", "ant", 1.0, origin=IMPORTED, id=1, created_at=0.5)
+    with accounts._store.writing() as connection:
+        accounts._store.append(connection, [entry, replace(entry, id=2, annotator="Leo", origin="page")])
+    with pytest.raises(InputError, match="votes in the name 'mia' were imported"):
+        accounts.create("mia", PASSWORD, "annotator")
+    assert accounts.create("Leo", PASSWORD, "annotator").name == "Leo"

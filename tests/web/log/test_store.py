@@ -78,3 +78,46 @@ def test_a_damaged_log_is_an_error_of_the_store(tmp_path):
     path.write_bytes(bytes(content))
     with pytest.raises(StoreError, match="does not answer"):
         list(Store(f"sqlite:///{path}").read_log())
+
+
+def test_database_files_are_their_owners_alone(tmp_path):
+    """They hold names and password hashes; also those of an earlier version."""
+    path = tmp_path / "votes.sqlite"
+    path.touch(0o644)
+    store = Store(f"sqlite:///{path}")
+    store.start()
+    store.set_fact("x", 1)
+    found = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
+    store.close()
+    assert {"votes.sqlite", "votes.sqlite.lock", "votes.sqlite-wal"} <= set(found)
+    assert set(found.values()) == {0o600}
+
+
+def test_the_lock_is_taken_again_after_postgresql_restarts(postgres):
+    """Before the next change, so that no second server can slip in."""
+    address = postgres.new_database()
+    store = Store(address)
+    store.start()
+    postgres.stop()
+    postgres.start()
+    store.set_fact("x", 1)
+    with pytest.raises(StoreError, match="another softspread"):
+        Store(address).start()
+    store.close()
+
+
+def test_who_lost_the_lock_to_another_server_writes_nothing(postgres):
+    """The other one was started while PostgreSQL had forgotten who held it."""
+    address = postgres.new_database()
+    first, second = Store(address), Store(address)
+    first.start()
+    postgres.stop()
+    postgres.start()
+    second.start()
+    for _ in range(2):
+        with pytest.raises(StoreError, match="another softspread"):
+            first.set_fact("x", 1)
+    assert second.fact("x") is None
+    second.close()
+    first.set_fact("x", 2)
+    first.close()

@@ -1,5 +1,6 @@
 """Files to download hold what the command line would write."""
 
+import csv
 import io
 import json
 
@@ -8,8 +9,11 @@ import pandas as pd
 import pytest
 
 from softspread.io.soft_labels import read_soft_labels
+from softspread.io.spreadsheets import NUMBER
 from softspread.io.votes import read_vote_files
-from web.conftest import N_ITEMS
+from softspread.web.project.exports import write
+from softspread.web.project.items import BareItems
+from web.conftest import N_ITEMS, item_names, running, vote, wait_until_applied
 from web.project.helpers import fitted
 
 
@@ -48,3 +52,22 @@ def test_votes_are_exported_without_those_taken_back(voted_world, tmp_path):
     assert log["kind"].value_counts().to_dict() == {"vote": 21, "undo": 1}
     lines = ada.get("/api/v1/export/log.jsonl").text.splitlines()
     assert json.loads(lines[-1])["undoes"] == 6
+
+
+def test_no_export_holds_a_formula(tmp_path):
+    """Names of annotators, items and classes are whatever people chose; the reader gives them back."""
+    names = ["=1+1", "@item", "-2", *item_names()[3:]]
+    with running(tmp_path, items=BareItems(names), classes=("=yes", "-no", "+7")) as service:
+        for row, label in enumerate(service.classes):
+            vote(service, "=HYPERLINK(0)", names[row], label, f"k{row}")
+        wait_until_applied(service)
+        for name in ("votes.csv", "log.csv", "soft_labels.csv"):
+            path = tmp_path / name
+            write(service, path)
+            with path.open(newline="") as file:
+                cells = [cell for row in csv.reader(file) for cell in row]
+            assert [cell for cell in cells if cell[:1] in "=+-@" and not NUMBER.fullmatch(cell or "0")] == []
+        votes = read_vote_files(tmp_path / "votes.csv")
+    assert list(votes.items) == names[:3]
+    assert list(votes.labels) == ["=yes", "-no", "+7"]
+    assert set(votes.annotators) == {"=HYPERLINK(0)"}

@@ -94,6 +94,19 @@ def test_a_picture_that_unpacks_to_too_much_is_not_opened(folder, monkeypatch):
     assert items.thumbnail(0) is None
 
 
+def test_a_huge_picture_is_made_smaller_or_refused(folder, monkeypatch):
+    """Phones cannot show every file that a camera or an attacker can make; others are sent as they are."""
+    items = read_items(folder, None, 3)
+    assert items.picture(0) == (png(), "image/png")
+    monkeypatch.setattr("softspread.web.project.items.LARGEST_SIDE", 8)
+    smaller, kind = items.picture(0)
+    assert kind == "image/jpeg"
+    with Image.open(io.BytesIO(smaller)) as image:
+        assert max(image.size) == 8
+    monkeypatch.setattr("softspread.web.project.items.MOST_PIXELS", 10)
+    assert items.picture(0) is None
+
+
 def test_thumbnails_are_small_pngs(folder):
     """Of every kind of picture."""
     (folder / "b.png").write_bytes(png(400))

@@ -298,6 +298,7 @@ def _check(
     from softspread._common.atomic import replaced_file
     from softspread.embedding.comparison import compare_spaces, known_classes
     from softspread.io.matching import match_votes
+    from softspread.io.spreadsheets import frame_for_csv
     from softspread.io.votes import read_vote_files
 
     if checking.votes is None and checking.classes is None:
@@ -327,7 +328,7 @@ def _check(
             if out.suffix == ".parquet":
                 table.to_parquet(path, index=False)
             else:
-                table.to_csv(path, index=False)
+                frame_for_csv(table).to_csv(path, index=False)
     run.answer(table.to_dict("records"), lambda console: _show_spaces(console, table))
 
 

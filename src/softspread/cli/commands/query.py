@@ -94,9 +94,10 @@ def _write(out: Path, table: list[dict[str, Any]]) -> None:
     import pandas as pd
 
     from softspread._common.atomic import write_text
+    from softspread.io.spreadsheets import frame_for_csv
 
     if out.suffix.lower() == ".csv":
-        write_text(out, pd.DataFrame(table).to_csv(index=False, lineterminator="\n"))
+        write_text(out, frame_for_csv(pd.DataFrame(table)).to_csv(index=False, lineterminator="\n"))
         return
     tasks = [{"data": {"item": row["item"]}} for row in table]
     documents = [tasks] if out.suffix.lower() == ".json" else table

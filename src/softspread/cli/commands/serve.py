@@ -59,6 +59,10 @@ class ServerOptions:
     host: Annotated[str, option("Address to listen on; 0.0.0.0 for the whole network.")] = "127.0.0.1"
     port: Annotated[int, option("Port to listen on.", min=0, max=65535)] = 8000
     no_auth: Annotated[bool, option("No accounts, for this machine only.", "--no-auth")] = False
+    proxy: Annotated[
+        list[str] | None,
+        option("Address or network of a proxy that may say where requests come from; repeats."),
+    ] = None
     https: Annotated[bool, option("Behind a proxy with HTTPS: cookies for HTTPS only.", "--https")] = False
 
     def settings(self, demo: bool) -> dict[str, Any]:
@@ -70,6 +74,7 @@ class ServerOptions:
             "port": self.port,
             "auth": not (self.no_auth or demo),
             "secure_cookies": self.https,
+            "proxies": tuple(self.proxy or ()),
         }
 
 
@@ -205,7 +210,7 @@ def _run(run: Run, service: "Service", vote_options: VoteOptions) -> None:
             parts = found.items, found.labels, found.annotators, found.weights
             taken_in[path] = service.import_votes(*parts, hash_file(path))
         app = create_app(service, stop_service=False)
-        run_server(app, service.settings.host, service.settings.port, announce)
+        run_server(app, service.settings, announce)
     except KeyboardInterrupt:
         run.note("Stopped.")
     finally:

@@ -12,12 +12,13 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.security import APIKeyCookie, HTTPBearer
 
 from softspread.web.http.token_bucket import TokenBucket
-from softspread.web.log.accounts import ADDRESS_MARK, ADMIN, Accounts, User, secrets_equal
+from softspread.web.log.accounts import ADDRESS_MARK, ADMIN, TOKEN_MARK, Accounts, User, secrets_equal
 from softspread.web.project.label_studio import LabelStudio
 from softspread.web.project.service import Service
 
 SESSION_COOKIE = "softspread_session"
 CSRF_HEADER = "x-csrf-token"
+SCRIPT_HEADER = "x-softspread-script"  # no page of another site can send it without being asked first
 LOCAL_NAME = "local"
 SAFE = ("GET", "HEAD", "OPTIONS")
 ADDRESS_PREFIX = "/label-studio"
@@ -82,15 +83,19 @@ def token_of(request: Request) -> str | None:
 
 
 def bearer_token(header: str) -> str | None:
-    """The token of an Authorization header: Bearer, Token (as Label Studio sends), or Basic's password."""
+    """The token of an Authorization header: Bearer, Token (as Label Studio sends), or Basic's password.
+
+    Basic with any other password is a proxy's business: browsers send it along with their cookie.
+    """
     scheme, _, rest = header.partition(" ")
     if scheme.lower() in ("bearer", "token"):
         return rest.strip()
     if scheme.lower() == "basic":
         try:
-            return base64.b64decode(rest, validate=True).decode().partition(":")[2]
+            password = base64.b64decode(rest, validate=True).decode().partition(":")[2]
         except (binascii.Error, UnicodeDecodeError):
             return ""
+        return password if password.startswith(TOKEN_MARK) else None
     return None if not header else ""
 
 
@@ -109,10 +114,15 @@ def check_origin(request: Request) -> None:
 
 
 def check_csrf(request: Request, user: User) -> None:
-    """A page must repeat its CSRF token; programs need none, as browsers never send their tokens unasked."""
+    """A page must repeat its CSRF token; programs need none, as browsers never send their tokens unasked.
+
+    Without accounts a program on this machine has no token: it says in a header of its own that it is one.
+    """
     if request.method in SAFE or user.via == "token":
         return
     check_origin(request)
+    if user.via == "local" and SCRIPT_HEADER in request.headers:
+        return
     if not secrets_equal(request.headers.get(CSRF_HEADER, ""), user.csrf):
         raise HTTPException(403, "the page is out of date; reload it and try again")
 

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from softspread.errors import StoreError
 from softspread.web.http.access import ADDRESS_PREFIX, RATE_LIMITS, AppContext, RateLimits
 from softspread.web.http.middleware import LARGEST_BODY, Largest, SecurityMiddleware
-from softspread.web.http.problems import HANDLED, answer_problem
+from softspread.web.http.problems import HANDLED, answer_invalid, answer_problem
 from softspread.web.http.routes import label_studio, pages, people, project, results, review, voting
 from softspread.web.log.accounts import DAY, RULES, AccountRules, Accounts
 from softspread.web.project.service import Service
@@ -73,6 +74,7 @@ def create_app(
     app.add_middleware(SecurityMiddleware, hosts=hosts, largest=largest_body(context))
     for kind in HANDLED:
         app.add_exception_handler(kind, answer_problem)
+    app.add_exception_handler(RequestValidationError, answer_invalid)
     return app
 
 

@@ -1,8 +1,10 @@
 """What every request passes first: checks of host and size, security headers.
 
-request -> host (without accounts: this machine only) -> size of the body -> app -> security headers
+request -> host (without accounts: this machine only) -> size of the body, and how long it takes -> app ->
+security headers
 """
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
@@ -11,6 +13,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY = 2**20  # bytes; a hundred votes are 20 kB
+BODY_SECONDS = 60.0  # until a body is complete
 # Of an empty style element: plotly makes one and adds its rules by script, which the policy allows.
 EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 SECURITY_HEADERS = {
@@ -37,11 +40,17 @@ class SecurityMiddleware:
     ----------
     hosts : names by which the server may be called; None = any
     largest : bytes of a body, by request
+    patience : seconds that a body may take
     """
 
     def __init__(
-        self, app: ASGIApp, hosts: Iterable[str] | None = None, largest: Largest | None = None
+        self,
+        app: ASGIApp,
+        hosts: Iterable[str] | None = None,
+        largest: Largest | None = None,
+        patience: float = BODY_SECONDS,
     ) -> None:
+        self._patience = patience
         self._app, self._hosts, self._largest = app, None if hosts is None else frozenset(hosts), largest
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -67,29 +76,38 @@ class SecurityMiddleware:
         if length.isdigit() and int(length) > largest:
             await _refuse(send_guarded, 413, too_large)
             return
-        received = 0
+        received, complete, refused = 0, False, (0, "")
+        until = asyncio.get_running_loop().time() + self._patience
 
         async def receive_counted() -> Message:
-            nonlocal received
-            message = await receive()
-            if message["type"] == "http.request":
-                received += len(message.get("body", b""))
-                if received > largest:
-                    raise TooLargeError
+            nonlocal received, complete, refused
+            if complete:
+                return await receive()
+            try:
+                async with asyncio.timeout_at(until):
+                    message = await receive()
+            except TimeoutError as error:
+                refused = 408, "the rest of the request did not come in time"
+                raise BodyError from error
+            received += len(message.get("body", b""))
+            complete = not message.get("more_body", False)
+            if received > largest:
+                refused = 413, too_large
+                raise BodyError
             return message
 
-        async def send_if_small(message: Message) -> None:
-            if received <= largest:  # else whatever the app makes of the cut body is not sent
+        async def send_if_whole(message: Message) -> None:
+            if not refused[0]:  # else whatever the app makes of the cut body is not sent
                 await send_guarded(message)
 
-        with suppress(TooLargeError):
-            await self._app(scope, receive_counted, send_if_small)
-        if received > largest:
-            await _refuse(send_guarded, 413, too_large)
+        with suppress(BodyError):
+            await self._app(scope, receive_counted, send_if_whole)
+        if refused[0]:
+            await _refuse(send_guarded, *refused)
 
 
-class TooLargeError(Exception):
-    """The body grew past the limit while it was read."""
+class BodyError(Exception):
+    """The body grew past the limit while it was read, or stopped coming."""
 
 
 def _host_of(headers: dict[bytes, bytes]) -> str:

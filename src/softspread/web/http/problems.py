@@ -4,12 +4,15 @@ import logging
 from typing import Any
 
 from fastapi import Request, Response
+from fastapi.encoders import jsonable_encoder
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 
 from softspread.errors import InputError, StoreError
 from softspread.web.http.rendering import message_page
 from softspread.web.http.schemas import Problem
+from softspread.web.log.store import DatabaseError
 
 _WORDS = {
     400: "not usable",
@@ -22,6 +25,7 @@ _WORDS = {
     429: "too fast",
     503: "the database does not answer; try again",
 }
+NO_ANSWER = "The database does not answer right now; nothing was written. Try again in a moment."
 logger = logging.getLogger(__name__)
 
 
@@ -56,16 +60,30 @@ async def answer_problem(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         status, detail, headers = error.status_code, error.detail, error.headers
     elif isinstance(error, StoreError):
-        logger.warning("%s", error)
+        logger.warning("%s", error)  # with names of machines, which are nobody else's business
         status, headers, heading = 503, {"Retry-After": "2"}, "Try again in a moment"
+        detail = error.public if isinstance(error, DatabaseError) else NO_ANSWER
+    elif isinstance(error, UnicodeEncodeError):
+        detail = "the request holds half a character (a lone surrogate), which is no text"
     if isinstance(error, PageProblem) or _wants_page(request):
-        shown = "The database does not answer right now." if status == 503 else str(detail)
-        return message_page(request, status, getattr(error, "heading", heading), shown)
-    return JSONResponse({"detail": detail}, status, headers)
+        return message_page(request, status, getattr(error, "heading", heading), as_text(str(detail)))
+    return JSONResponse({"detail": as_text(detail) if isinstance(detail, str) else detail}, status, headers)
+
+
+async def answer_invalid(request: Request, error: Exception) -> Response:
+    """The answer to a body that is not as described: where and what, without repeating what was sent."""
+    found = error.errors() if isinstance(error, RequestValidationError) else []
+    parts = [{"type": one["type"], "loc": one["loc"], "msg": one["msg"]} for one in found]
+    return JSONResponse(jsonable_encoder({"detail": parts}), 422)
+
+
+def as_text(text: str) -> str:
+    """Text that can be sent: a lone surrogate, which JSON can smuggle in, is spelt out."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _wants_page(request: Request) -> bool:
     return not request.url.path.startswith("/api/") and "text/html" in request.headers.get("accept", "")
 
 
-HANDLED = (InputError, StoreError, HTTPException)
+HANDLED = (InputError, StoreError, HTTPException, UnicodeEncodeError)

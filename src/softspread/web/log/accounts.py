@@ -18,7 +18,7 @@ from sqlalchemy.exc import IntegrityError
 
 from softspread.errors import InputError
 from softspread.web.log import models
-from softspread.web.log.entry import LONGEST_NAME
+from softspread.web.log.entry import IMPORTED, LONGEST_NAME
 from softspread.web.log.store import Store
 
 ADMIN, ANNOTATOR = "admin", "annotator"
@@ -136,6 +136,10 @@ class Accounts:
         taken = f"the name {name!r} is taken; choose another."
         if connection.execute(sa.select(c.id).where(sa.func.lower(c.name) == name.lower())).first():
             raise InputError(taken)
+        log = models.log.c  # whose votes came from a file is somebody else, as far as anyone knows
+        imported = (log.origin == IMPORTED) & (sa.func.lower(log.annotator) == name.lower())
+        if connection.execute(sa.select(log.id).where(imported).limit(1)).first():
+            raise InputError(f"votes in the name {name!r} were imported; choose another.")
         try:
             connection.execute(sa.insert(models.accounts).values(**values))
         except IntegrityError as error:

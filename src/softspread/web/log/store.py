@@ -6,7 +6,10 @@ Nothing here knows about graphs or pages.
 """
 
 import json
+import os
 import sqlite3
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from operator import attrgetter
@@ -28,11 +31,22 @@ LOG_COLUMNS = (
     *("id", "kind", "annotator", "item", "label", "weight", "undoes", "created_at"),
     *("chosen", "probability", "shown", "note"),
 )
+LOCK_CHECK_SECONDS = 10.0  # a network may drop the connection that holds the lock without a word
+OWNER_ONLY = 0o600  # of database files: they hold names and password hashes
 SERVER_LOCK = 7_302_517_164_411_990_017  # any fixed number: PostgreSQL's advisory lock of the one server
 
 
 _COLUMNS = tuple(models.log.c.keys())
 _VALUES = attrgetter(*_COLUMNS)
+
+
+class DatabaseError(StoreError):
+    """The database fails; ``public`` is what strangers may read of it: no names of machines."""
+
+    def __init__(self, what: str, error: BaseException, *, private: bool) -> None:
+        text = f"{what}: {_first_line(error)}"
+        super().__init__(text)
+        self.public = f"{what}; nothing was written, try again in a moment" if private else text
 
 
 class DuplicateEntryError(StoreError):
@@ -51,12 +65,18 @@ class Store:
         driver: Any = self.engine.dialect.dbapi
         self._driver_error: type[Exception] = driver.Error
         self._lock: Any = None
+        self._started = False
+        self._keeping = threading.Lock()
+        self._check_lock_at = 0.0  # on the monotonic clock
+        if not self.is_sqlite:
+            sa.event.listen(self.engine, "connect", self._doubt_lock)
 
     def start(self) -> None:
         """Lock the database for this process and bring its tables up to date."""
         try:
             self._take_lock()
             self._migrate()
+            self._started = True
         except SQLAlchemyError as error:
             self.close()
             raise StoreError(f"cannot use the database {self.shown_url}: {_first_line(error)}") from error
@@ -71,6 +91,7 @@ class Store:
 
     def close(self) -> None:
         """Close all connections and release the lock."""
+        self._started = False
         if self._lock is not None:
             with suppress(SQLAlchemyError, OSError):
                 self._lock.close()
@@ -88,17 +109,41 @@ class Store:
 
             database = Path(str(self.engine.url.database))
             database.parent.mkdir(parents=True, exist_ok=True)
-            self._lock = Path(f"{database}.lock").open("w")  # noqa: SIM115 - held as long as the server lives
+            _make_private(database)  # SQLite gives its other files the same permissions
+            self._lock = _make_private(Path(f"{database}.lock")).open("w")
             try:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise StoreError(taken) from error
         else:
-            self._lock = self.engine.connect()
-            held = self._lock.execute(sa.text(f"select pg_try_advisory_lock({SERVER_LOCK})")).scalar()
-            self._lock.commit()
+            connection = self.engine.connect()
+            held = connection.execute(sa.text(f"select pg_try_advisory_lock({SERVER_LOCK})")).scalar()
+            connection.commit()
             if not held:
+                connection.close()
                 raise StoreError(taken)
+            self._lock, self._check_lock_at = connection, time.monotonic() + LOCK_CHECK_SECONDS
+
+    def _doubt_lock(self, _connection: Any, _record: Any) -> None:
+        """A new connection may mean that the server was restarted, and forgot who held the lock."""
+        self._check_lock_at = 0.0
+
+    def _keep_lock(self) -> None:
+        """Before a change in PostgreSQL: hold the lock still, or take it again."""
+        if self.is_sqlite or not self._started or time.monotonic() < self._check_lock_at:
+            return
+        with self._keeping:
+            if self._lock is not None:
+                try:
+                    self._lock.execute(sa.text("select 1"))
+                    self._lock.commit()
+                    self._check_lock_at = time.monotonic() + LOCK_CHECK_SECONDS
+                    return
+                except SQLAlchemyError:
+                    lost, self._lock = self._lock, None
+                    with suppress(SQLAlchemyError):
+                        lost.close()
+            self._take_lock()
 
     @property
     def newest_revision(self) -> str:
@@ -152,13 +197,17 @@ class Store:
         """One transaction; any refusal by the database becomes a StoreError and changes nothing."""
         try:
             with self.engine.begin() as connection:
+                self._keep_lock()
                 yield connection
         except IntegrityError as error:
             raise DuplicateEntryError("the log already has this entry") from error
         except DBAPIError as error:
-            raise StoreError(f"the database refused the change: {_first_line(error)}") from error
+            raise self._failure("the database refused the change", error) from error
         except SQLAlchemyError as error:
-            raise StoreError(f"the database cannot be reached: {_first_line(error)}") from error
+            raise self._failure("the database cannot be reached", error) from error
+
+    def _failure(self, what: str, error: BaseException) -> DatabaseError:
+        return DatabaseError(what, error, private=not self.is_sqlite)
 
     def append(self, connection: sa.Connection, entries: Sequence[Entry]) -> None:
         """Add rows to the log, inside a transaction."""
@@ -235,7 +284,7 @@ class Store:
             with self.engine.connect() as connection:
                 yield connection
         except (SQLAlchemyError, self._driver_error) as error:
-            raise StoreError(f"the database does not answer: {_first_line(error)}") from error
+            raise self._failure("the database does not answer", error) from error
 
     # ----------------------------------------------------------------------------------------- other tables
     def rows(self, wanted: Any) -> list[dict[str, Any]]:
@@ -285,6 +334,14 @@ def _open_engine(url: str) -> sa.Engine:
     if not ping:
         sa.event.listen(engine, "connect", _make_durable)
     return engine
+
+
+def _make_private(path: Path) -> Path:
+    """A file that nobody else on this machine can read, made if there is none."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, OWNER_ONLY))
+    if path.stat().st_mode & 0o077:
+        path.chmod(OWNER_ONLY)
+    return path
 
 
 def _make_durable(connection: Any, _record: Any) -> None:

@@ -11,6 +11,7 @@ import pandas as pd
 from softspread._common.types import FloatArray
 from softspread.io.label_studio import LabelStudioNames
 from softspread.io.soft_labels import write_soft_labels
+from softspread.io.spreadsheets import frame_for_csv
 from softspread.spreading.evidence import SoftLabels
 from softspread.votes.table import VoteTable
 from softspread.web.log.entry import KIND_NAMES
@@ -100,4 +101,4 @@ def _write_frame(path: Path, frame: pd.DataFrame) -> None:
     elif path.suffix == ".jsonl":
         frame.to_json(path, orient="records", lines=True, date_format="iso")
     else:
-        frame.to_csv(path, index=False)
+        frame_for_csv(frame).to_csv(path, index=False)

@@ -39,6 +39,7 @@ KEPT_THUMBNAILS = 5_000  # about 15 MB
 LONGEST_TEXT = 20_000  # characters shown
 LARGEST_PICTURE = 64 * 2**20  # bytes of a file that is sent or opened
 MOST_PIXELS = 50_000_000  # a picture that unpacks to more is refused, whatever its file size
+LARGEST_SIDE = 4_096  # pixels of a picture that is sent as it is; a larger one is made smaller
 SMALL_PICTURE = 320  # small arrays of pixels are enlarged to about this side
 
 
@@ -177,7 +178,7 @@ class FileItems(ItemSource):
             return None
         kind = BROWSER_TYPES.get(_ending(path))
         if kind is not None:
-            return content, kind
+            return of_bearable_size(content, kind)
         converted = to_png(content)
         return None if converted is None else (converted, "image/png")
 
@@ -201,8 +202,30 @@ def _ending(path: str | None) -> str:
     return "" if path is None else Path(path).suffix.lower()
 
 
-def to_png(content: bytes, longest_side: int | None = None) -> bytes | None:
-    """Any picture that Pillow reads as PNG, made smaller on demand; None where it cannot be read."""
+def of_bearable_size(content: bytes, kind: str) -> tuple[bytes, str] | None:
+    """A picture for a browser, made smaller where a phone would struggle; None if it unpacks to too much."""
+    size = size_of(content)
+    if size is None or max(size) <= LARGEST_SIDE:  # what Pillow cannot open, a browser may: such as drawings
+        return content, kind
+    smaller = to_png(content, LARGEST_SIDE, "JPEG")
+    return None if smaller is None else (smaller, "image/jpeg")
+
+
+def size_of(content: bytes) -> tuple[int, int] | None:
+    """Width and height as the picture's head says; None where it is no picture that Pillow reads."""
+    with needs_extra("web", "pictures need Pillow"):
+        from PIL import Image
+    try:
+        with Image.open(io.BytesIO(content)) as image:
+            return image.width, image.height
+    except Image.DecompressionBombError:
+        return MOST_PIXELS, MOST_PIXELS
+    except (OSError, ValueError, SyntaxError):
+        return None
+
+
+def to_png(content: bytes, longest_side: int | None = None, form: str = "PNG") -> bytes | None:
+    """Any picture that Pillow reads as PNG or JPEG, made smaller on demand; None where it cannot be read."""
     with needs_extra("web", "small pictures need Pillow"):
         from PIL import Image, UnidentifiedImageError
     try:
@@ -212,7 +235,7 @@ def to_png(content: bytes, longest_side: int | None = None) -> bytes | None:
             if longest_side is not None:
                 image.thumbnail((longest_side, longest_side))
             stream = io.BytesIO()
-            image.convert("RGB").save(stream, "PNG")
+            image.convert("RGB").save(stream, form)
             return stream.getvalue()
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return None

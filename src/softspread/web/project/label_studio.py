@@ -282,7 +282,7 @@ def annotator_of(annotation: Mapping[str, Any]) -> str:
     who = annotation.get("completed_by", "unknown")
     if isinstance(who, dict):
         who = who.get("id", who.get("email", "unknown"))
-    return f"{MARK}{str(who)[:60]}"
+    return f"{MARK}{str(who).encode('ascii', 'backslashreplace').decode()[:60]}"
 
 
 def choice_of(annotation: Mapping[str, Any], from_name: str) -> str | None:

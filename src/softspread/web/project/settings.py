@@ -35,6 +35,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8000
     secure_cookies: bool = False  # True behind HTTPS
+    proxies: tuple[str, ...] = ()  # addresses or networks whose X-Forwarded-For and -Proto are believed
     mode: str = "blind"  # "assisted" shows the soft label before the vote, which biases people
     withheld_share: float = 0.2  # of the items in assisted mode that come without their suggestion
     strategy: str = "uncertainty"

@@ -1,5 +1,7 @@
 """Pages, and the forms before there is a session."""
 
+from dataclasses import replace
+
 from softspread.web.http.access import RATE_LIMITS
 from softspread.web.project.items import FileItems
 from web.conftest import PASSWORD, opened_world, three_clusters
@@ -105,3 +107,19 @@ def test_a_blind_page_does_not_show_ids(tmp_path):
     for mode, shown in (("blind", "false"), ("assisted", "true")):
         with opened_world(tmp_path / mode, mode=mode) as world:
             assert f'"captions": {shown}' in world.browser("ben").get("/vote").text
+
+
+def test_a_whole_class_may_accept_invitations_at_once(tmp_path):
+    """From one address; only tries with the same invitation are slowed down."""
+    limits = replace(RATE_LIMITS, logins=(1e-9, 2.0))
+    with opened_world(tmp_path, limits=limits) as world:
+
+        def accept(secret, name, again=PASSWORD):
+            client = world.browser()
+            csrf = client.get(f"/invite/{secret}").text.split('name="csrf" value="')[1].split('"')[0]
+            data = {"name": name, "password": PASSWORD, "again": again, "csrf": csrf}
+            return client.post(f"/invite/{secret}", data=data, follow_redirects=False).status_code
+
+        secrets = [world.accounts.invite("annotator", "ada") for _ in range(4)]
+        assert [accept(secret, f"pupil-{n}") for n, secret in enumerate(secrets[:3])] == [303] * 3
+        assert [accept(secrets[3], "last", "different") for _ in range(3)] == [422, 422, 429]

@@ -227,7 +227,7 @@ async def accept(
 
     if not _form_is_ours(request, csrf):
         return refused(403, OLD_FORM)
-    if not context.logins.allows(f"address {address_of(request)}"):
+    if not context.logins.allows(f"invitation {invitation['id']}"):  # a class may sit behind one address
         return refused(429, TOO_OFTEN)
     if password != again or len(password) > LONGEST_PASSWORD:
         return refused(422, "The two passwords differ.")
