@@ -15,7 +15,7 @@ UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 @dataclass(frozen=True, slots=True)
 class NeedModel:
-    """Bytes per item; fits to measured runs, see docs/any-size.md."""
+    """Bytes per item, on the safe side: the runs of docs/plan-to-a-billion.md stayed below them."""
 
     libraries: float = 0.6e9  # of one process, before it has read anything
     per_item: float = 3_000.0  # of a task, whatever the shape

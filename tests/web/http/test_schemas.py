@@ -64,4 +64,4 @@ def test_the_description_of_a_body_stands_on_its_own():
     kinds = [
         one["properties"]["kind"]["const"] for one in schema["properties"]["operations"]["items"]["oneOf"]
     ]
-    assert kinds == ["vote", "undo", "skip"]
+    assert kinds == ["vote", "undo", "skip", "flag", "broken"]
