@@ -115,6 +115,15 @@ def test_offsets_of_named_people_are_removed(task):
     assert RatingSpreading(annotator_model="none").fit(X, table).annotators_ is None
 
 
+def test_one_rating_of_each_person_tells_no_scale(task):
+    """Nobody's ratings vary, so everybody keeps scale 1, and the answer is finite."""
+    X, _, _ = task
+    table = pd.DataFrame({"item": [0, 9], "rating": [1.0, 5.0], "annotator": ["ann", "bob"]})
+    est = RatingSpreading(random_state=0).fit(X, table)
+    assert np.isfinite(est.predict()).all()
+    assert est.annotators_["scale"].tolist() == [1.0, 1.0]
+
+
 def test_bad_input_is_refused_and_changes_nothing(task):
     """Outside the scale, another kind of estimator; the fit before stands."""
     X, _, table = task

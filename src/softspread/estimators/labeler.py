@@ -853,10 +853,10 @@ class SoftLabeler(JudgedEstimator):
         >>> X = [[0.0], [1.0], [9.0], [10.0]]
         >>> lab = SoftLabeler(n_neighbors=1, kind="ordinal").fit(X, [1, -1, -1, 3], classes=[1, 2, 3])
         >>> lab.soft_labels().more["expected_level"].round(1).tolist()
-        [1.5, 1.6, 2.4, 2.5]
+        [1.5, 1.8, 2.2, 2.5]
         >>> several = SoftLabeler(n_neighbors=1, kind="multilabel").fit(X, [["red", "big"], ["red"], [], []])
         >>> several.soft_labels()
-        SoftLabels(4 items, 2 classes: big, red; median evidence 1.66; with intervals)
+        SoftLabels(4 items, 2 classes: big, red; median evidence 1.9; with intervals)
         """
         found = super().soft_labels(confidence_level, method, lipschitz=lipschitz, simultaneous=simultaneous)
         if self.kind != ORDINAL:

@@ -108,11 +108,11 @@ def search_pynndescent(
     centred = centred_singles(X)
     index = NNDescent(
         centred,
-        n_neighbors=n_neighbors + 1,  # it counts the item itself
+        n_neighbors=min(n_neighbors + 6, len(X)),  # it counts the item itself; longer lists find more
         random_state=int(rng.integers(2**31 - 1)),
         n_jobs=workers.n_threads,
         verbose=show,
     )
-    found = np.asarray(index.neighbor_graph[0], dtype=np.int64)
+    found = np.array(index.neighbor_graph[0][:, : n_neighbors + 1], dtype=np.int64)
     fill_gaps(X, found, workers)
     return measured_neighbors(X, found, n_neighbors, workers, rng, "pynndescent")

@@ -222,8 +222,10 @@ def annotator_lines(
         count, total = np.bincount(who, minlength=n), np.bincount(who, consensus, n)
         mean = total / np.maximum(count, 1)
         at = consensus - mean[who]
-        usual = float(np.mean(at**2)) * rule.shrink
-        slope = (np.bincount(who, at * given, n) + usual) / (np.bincount(who, at**2, n) + usual)
+        usual = float(at @ at) / max(len(at), 1) * rule.shrink
+        spread = np.bincount(who, at**2, n) + usual
+        both = np.bincount(who, at * given, n) + usual
+        slope = np.divide(both, spread, out=np.ones(n), where=spread > 0)  # one rating each tells no scale
         scale = np.maximum(slope / np.average(slope, weights=number), 0.1)
         beyond = np.bincount(who, given - scale[who] * consensus, n) / (count + rule.shrink)
         offset = beyond - np.average(beyond, weights=number)
