@@ -97,6 +97,7 @@ def test_predictions_become_the_prior(tmp_path):
     [
         ((), "serve --demo"),
         (("--demo", "--prior", "p.npy"), "leave out --prior"),
+        (("--demo", "--kind", "ordinal"), "leave out --kind"),
         (("--embeddings", "none.npy", "--classes", "a,b"), "no file at none.npy"),
         (("--embeddings", "X.npz", "--classes", "a"), "2 to 1000 classes"),
         (("--embeddings", "X.npz", "--classes", "a,b", "--items", "nowhere"), "no folder or table"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softspread._common.extras import needs_extra
+from softspread._common.kinds import SINGLE
 from softspread.cli.options import ItemOptions, VoteOptions, auto_or_number, option
 from softspread.cli.runner import Run, command
 from softspread.errors import InputError
@@ -126,6 +127,12 @@ def serve(
     logging.getLogger("softspread.web").setLevel(min(level, logging.INFO))  # such as a new alpha
     settings = server.settings(demo) | asdict(voting) | ({} if title is None else {"title": title})
     settings["alpha"] = auto_or_number("alpha", voting.alpha, float)
+    vote_options.check_kind()
+    if vote_options.kind != SINGLE:
+        raise InputError(
+            f"the voting page takes one class per vote; leave out --kind {vote_options.kind}, "
+            "and spread such votes with 'softspread spread'."
+        )
     if demo and prior is not None:
         raise InputError("--demo brings its own items: leave out --prior, or leave out --demo.")
     if demo:
