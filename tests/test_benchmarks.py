@@ -142,8 +142,8 @@ def test_starts_are_measured_in_fresh_processes(benchmarks, tmp_path, monkeypatc
     out = tmp_path / "run.jsonl"
     benchmarks["__main__"].main(f"--start-repeats 1 --out {out}".split(), only="start")
     records = [record for record in read(out) if record["bench"] == "start"]
-    whats = [record["what"] for record in records]
-    assert whats == ["python alone", "import softspread", "softspread --help"]
+    started = [record["what"] for record in records]
+    assert started == ["python alone", "import softspread", "softspread --help"]
     assert all(0 < record["inside"] <= record["seconds"] for record in records[:2])
 
 
