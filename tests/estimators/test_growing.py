@@ -95,6 +95,7 @@ def test_the_bound_holds_for_votes_with_the_scales_they_had(task):
     """Mass moves as the bound says when the same sources are solved for exactly on the new graph."""
     X, ids, _ = task
     est = fitted("spreading", task)
+    est._moved_share = 1.0  # even so many items are followed, not solved for again
     old = est._state
     sources = old.diffusion.graph.to_user_order(old.R + old.diffusion.inner_apply(old.Y))
     est.add_items(X[FEW:], ids[FEW:])
@@ -103,6 +104,14 @@ def test_the_bound_holds_for_votes_with_the_scales_they_had(task):
     error = np.abs(est.predict_freq() - true).max(axis=1)
     assert (error <= est.error_bound_ + 1e-12).all()
     assert est.error_bound_.max() < 0.05
+
+
+def test_many_items_at_once_are_solved_for(task):
+    """Then the answer is that of a new fit, without a refine."""
+    X, ids, _ = task
+    est = fitted("spreading", task).add_items(X[FEW:], ids[FEW:])
+    before = est.predict_proba()
+    assert_allclose(before, est.refine().predict_proba(), atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -102,7 +102,7 @@ class GrowingEstimator(VotesEstimator):
         --------
         >>> from softspread import ProbabilisticLabelSpreading
         >>> est = ProbabilisticLabelSpreading(n_neighbors=1).fit([[0.0], [1.0], [9.0]], [0, -1, 1])
-        >>> est.remove_items(1).refine().predict().tolist()
+        >>> est.remove_items(1).predict().tolist()
         [0, 1]
         """
         check_is_fitted(self)

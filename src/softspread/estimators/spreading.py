@@ -225,6 +225,10 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
             self._weighting = self._weighting.moved(places_of(keep))
         self._follow(np.flatnonzero(keep))
 
+    # Votes keep their scales when items come or go, until the next refine; when more than this share of the
+    # items do, scales would be off by too much, and all is solved for at once.
+    _moved_share = 0.01
+
     def _follow(self, before: IntArray) -> None:
         """The state of the graph's items by now, of which each had a row ``before``, or -1."""
         self._use_weighting(self._weighting)
@@ -232,7 +236,10 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         diffusion = self._options().diffusion(self.graph_, self.alpha_)
         state = SpreadState(diffusion, self._counted_votes, len(self.classes_))
         state.follow(self._state, before)
+        moved = len(before) + self._state.diffusion.graph.n_items - 2 * int((before >= 0).sum())
         self._state = state
+        if moved > self._moved_share * len(before):
+            self._state.refine()
         self._forget_answers()
 
     def _forget_answers(self) -> None:
