@@ -149,14 +149,14 @@ def test_a_live_update_that_fails_is_repaired(still, monkeypatch):
 def test_nobody_waits_while_the_page_learns(still, monkeypatch):
     """Votes are acknowledged and applied meanwhile, and all of them are in the fit that takes over."""
     cast_many(still, 60)
-    begun, go_on, learn = threading.Event(), threading.Event(), Learner.fit
+    begun, go_on, learn = threading.Event(), threading.Event(), Learner.fit_corrected
 
     def slow(self, stop=None):
         begun.set()
         assert go_on.wait(30)
         return learn(self, stop)
 
-    monkeypatch.setattr(Learner, "fit", slow)
+    monkeypatch.setattr(Learner, "fit_corrected", slow)
     thread = threading.Thread(target=still.state.learn)
     thread.start()
     assert begun.wait(30)
