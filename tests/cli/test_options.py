@@ -155,6 +155,7 @@ def test_options_become_parameters_of_the_estimator():
         "n_neighbors": "auto",
         "bandwidth": 0.5,
         "index": "auto",
+        "metric": "euclidean",
         "n_jobs": None,
     }
     blend = {"alpha": "auto", "annotator_model": "auto"}

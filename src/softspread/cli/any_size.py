@@ -40,6 +40,7 @@ def check_blocks(inputs: FitInputs, intervals: IntervalOptions, others: Mapping[
     check_confidence(intervals.confidence)
     refused = dict(others) | {
         "--solver": None if inputs.fit.solver == "auto" else 1,
+        "--metric": None if inputs.graph.metric == "euclidean" else 1,
         "--prior votes": 1 if inputs.fit.of_votes else None,
         "--n-neighbors auto": 1 if inputs.graph.n_neighbors == "auto" else None,
     }
@@ -87,7 +88,7 @@ def _spread(
 ) -> None:
     stream, votes, limit, target = given
     parameters = inputs.parameters()
-    del parameters["solver"]
+    del parameters["solver"], parameters["metric"]  # as checked: there is one of each
     with ExitStack() as stack:
         client = None
         if size.cluster is not None:

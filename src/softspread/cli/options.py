@@ -104,18 +104,18 @@ class GraphOptions:
 
     def parameters(self) -> dict[str, Any]:
         """The estimator's parameters."""
-        from softspread._common.validation import choice
-        from softspread.graph.metrics import METRICS
-        from softspread.graph.registry import SEARCHES
+        from softspread.graph.registry import METRICS, SEARCHES
 
         width, neighbors = self.bandwidth, auto_or_number("n-neighbors", self.n_neighbors, int)
         if neighbors != "auto" and neighbors < 1:
             raise InputError(f"--n-neighbors must be at least 1, got {neighbors}; 20 is the default.")
+        if self.metric not in METRICS:
+            raise InputError(f"--metric must be one of {', '.join(METRICS)}, got {self.metric!r}.")
         return {
             "n_neighbors": neighbors,
             "bandwidth": width if width in ("kth", "mean") else number("bandwidth", width, float),
             "index": SEARCHES.check(self.index),
-            "metric": choice("--metric", self.metric, tuple(METRICS)),
+            "metric": self.metric,
             "n_jobs": self.threads,
         }
 

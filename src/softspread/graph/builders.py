@@ -18,8 +18,9 @@ from softspread._common.threads import Workers, count_threads
 from softspread._common.types import AnyArray, FloatArray, Neighbors, RandomState
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.graph.graph import NORMALIZATIONS, Graph, operator_from_affinity
-from softspread.graph.metrics import METRICS, place_items
+from softspread.graph.metrics import place_items
 from softspread.graph.neighbors import leaf_order
+from softspread.graph.registry import METRICS
 from softspread.graph.search import search_neighbors
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def knn_graph(
     """
     features = validation.features(X)
     validation.choice("normalization", normalization, NORMALIZATIONS)
-    validation.choice("metric", metric, tuple(METRICS))
+    validation.choice("metric", metric, METRICS)
     k = _affordable_neighbors(n_neighbors, len(features))
     with Workers(count_threads(n_jobs)) as workers:
         rng = validation.generator(random_state)

@@ -6,19 +6,18 @@ Everything that measures distances (neighbours, weights, ties of new items, the 
 between places, so a metric is known here and nowhere else.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
 from softspread._common.types import AnyArray
 from softspread.errors import InputError
+from softspread.graph.registry import COSINE
 
 SHOWN_ROWS = 5  # of those that have no direction
 
 
 def place_items(X: AnyArray, metric: str) -> AnyArray:
     """The places of items, (n, d), in the precision of X."""
-    return METRICS[metric](X)
+    return _directions(X) if metric == COSINE else X
 
 
 def _directions(X: AnyArray) -> AnyArray:
@@ -32,6 +31,3 @@ def _directions(X: AnyArray) -> AnyArray:
         )
     scaled = X / largest  # first to about 1: squares of tiny or huge features would vanish or overflow
     return np.asarray(scaled / np.linalg.norm(scaled, axis=1, keepdims=True), dtype=X.dtype)
-
-
-METRICS: dict[str, Callable[[AnyArray], AnyArray]] = {"euclidean": lambda X: X, "cosine": _directions}

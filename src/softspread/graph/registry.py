@@ -1,4 +1,4 @@
-"""The names of the neighbour searches, the default first; other packages add theirs by entry point."""
+"""The names of metrics and searches, the default first; other packages add searches by entry point."""
 
 from typing import TYPE_CHECKING
 
@@ -6,6 +6,9 @@ from softspread._common.registry import Registry
 
 if TYPE_CHECKING:
     from softspread.graph.neighbors import Search
+
+COSINE = "cosine"
+METRICS = ("euclidean", COSINE)
 
 SEARCHES: "Registry[Search]" = Registry(
     "index",

@@ -14,7 +14,7 @@ from softspread._common.types import FloatArray, RandomState
 from softspread.diffusion.scales import SCALINGS
 from softspread.errors import InputError
 from softspread.graph.graph import Graph
-from softspread.graph.metrics import METRICS
+from softspread.graph.registry import METRICS
 from softspread.heldout.scores import SCORES
 from softspread.tuning.against_truth import METHODS, tune_against_truth
 from softspread.tuning.candidates import (
@@ -121,7 +121,7 @@ def tune(
     validation.choice("score", score, SCORES)
     validation.choice("scaling", scaling, SCALINGS)
     validation.choice("method", method, METHODS)
-    validation.choice("metric", metric, tuple(METRICS))
+    validation.choice("metric", metric, METRICS)
     items = X if isinstance(X, Graph) else validation.features(X)
     n = items.n_items if isinstance(items, Graph) else len(items)
     table, names = read_y(votes, n, item_ids, classes, what="votes")
