@@ -32,7 +32,7 @@ def as_html(result: Any, table: pd.DataFrame, n_rows: int | None = None, what: s
 
     Examples
     --------
-    >>> as_html("a<b", pd.DataFrame({"x": range(12)}))[-25:]
+    >>> as_html("a<b", pd.DataFrame({"x": range(12)}))[-22:]
     '<p>and 2 more rows</p>'
     """
     shown = table.head(SHOWN_ROWS).to_html(index=False, border=0, float_format="{:.3g}".format)

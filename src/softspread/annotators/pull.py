@@ -49,7 +49,7 @@ def estimate_pull(agrees: BoolArray, seen: BoolArray, level: float = 0.9) -> Pul
     --------
     >>> agrees = np.repeat([True, False, True, False], [80, 20, 60, 40])
     >>> round(estimate_pull(agrees, np.arange(200) < 100).value, 2)
-    0.5
+    0.49
     """
     n_seen, n_withheld = int(seen.sum()), int((~seen).sum())
     if min(n_seen, n_withheld) < FEWEST:
