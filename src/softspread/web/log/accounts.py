@@ -136,7 +136,7 @@ class Accounts:
         taken = f"the name {name!r} is taken; choose another."
         if connection.execute(sa.select(c.id).where(sa.func.lower(c.name) == name.lower())).first():
             raise InputError(taken)
-        log = models.log.c  # whose votes came from a file is somebody else, as far as anyone knows
+        log = models.log.c  # whose votes came from a file may be anyone
         imported = (log.origin == IMPORTED) & (sa.func.lower(log.annotator) == name.lower())
         if connection.execute(sa.select(log.id).where(imported).limit(1)).first():
             raise InputError(f"votes in the name {name!r} were imported; choose another.")

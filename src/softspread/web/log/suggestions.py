@@ -1,4 +1,4 @@
-"""A suggestion that stood beside an item when somebody voted, as the log keeps it.
+"""A suggestion that stood beside an item during a vote, as the log keeps it.
 
     shares by class, seen or withheld  ->  {"seen": true, "p": {"cat": 0.62, "dog": 0.3}}  ->  Suggestion
 

@@ -65,7 +65,7 @@ def test_people_change_their_own_password_and_admins_reset_it(world):
 
 
 def test_an_admin_makes_another_and_cannot_unmake_themselves(world):
-    """So that somebody is always left."""
+    """So that one is always left."""
     ada, ben = world.browser("ada"), world.browser("ben")
     number = {one["name"]: one["id"] for one in world.accounts.all_accounts()}
     path = "/api/v1/accounts/{}".format
