@@ -18,6 +18,8 @@ from softspread.errors import InputError, StoreError
 
 pytest.importorskip("distributed", reason="needs the extra cluster")
 
+PATIENCE = 120  # seconds until a worker is there, on a busy machine
+
 
 def run(folder, client=None, **more):
     """A run in a folder, from a file that workers can read."""
@@ -33,16 +35,17 @@ def serial(tmp_path_factory):
     return run(tmp_path_factory.mktemp("serial")).read()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def local():
-    """A cluster of processes that tests share; those that die are started again."""
+    """Two workers in processes of their own; those that die are started again."""
     from distributed import Client, LocalCluster
 
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as found,
         Client(found) as client,
     ):
-        yield found, client
+        client.wait_for_workers(2, timeout=PATIENCE)
+        yield client
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 3])
@@ -62,8 +65,6 @@ def test_any_number_of_workers_gives_the_bits_of_one_process(tmp_path, serial, n
 @pytest.mark.parametrize("stage", ["neighbors", "scales", "mass-0024", "labels"])
 def test_a_killed_worker_changes_nothing(tmp_path, serial, local, stage):
     """kill -9 of a worker that is about to write the stage: its tasks run elsewhere."""
-    _found, client = local
-    client.wait_for_workers(2)
     mark = tmp_path / "killed"
 
     def arm(stage, mark):
@@ -82,11 +83,10 @@ def test_a_killed_worker_changes_nothing(tmp_path, serial, local, stage):
 
         BlockStore.write = deadly
 
-    client.run(arm, stage, str(mark))
-    done = run(tmp_path, client)
+    local.run(arm, stage, str(mark))
+    done = run(tmp_path, local)
     assert mark.exists()
     assert (done.read().p == serial.p).all()
-    client.restart()
 
 
 def test_a_lost_scheduler_ends_with_what_to_do_and_the_next_call_goes_on(tmp_path, serial):
@@ -102,8 +102,8 @@ def test_a_lost_scheduler_ends_with_what_to_do_and_the_next_call_goes_on(tmp_pat
     start = [sys.executable, "-m", "distributed.cli.dask_worker"]
     worker = subprocess.Popen([*start, "--scheduler-file", file, "--nthreads", "1", "--no-nanny"], **common)
     try:
-        with Client(scheduler_file=str(file), timeout=120) as client:
-            client.wait_for_workers(1, timeout=120)
+        with Client(scheduler_file=str(file), timeout=PATIENCE) as client:
+            client.wait_for_workers(1, timeout=PATIENCE)
             blocks = tmp_path / "out.parquet.blocks"
             watcher = threading.Thread(target=_kill_when, args=(scheduler, blocks / "vectors"))
             watcher.start()
@@ -128,7 +128,7 @@ def _kill_when(process, folder: Path):
     process.kill()
 
 
-def test_workers_with_other_versions_are_refused(local, monkeypatch):
+def test_workers_with_other_versions_are_refused(monkeypatch):
     """By name, with what to do."""
     monkeypatch.setattr(cluster, "versions", lambda *more: {"numpy": "0.1"})
     with pytest.raises(InputError, match=r"has other versions: numpy .*\(here 0\.1\)\. Install the same"):
