@@ -138,7 +138,7 @@ def refused(path, message, how=None):
         ("v.json", "{", "not JSON"),
         ("v.json", "[1, 2]", "must hold a list of objects"),
         ("v.parquet", "x", "not a readable Parquet"),
-        ("v.txt", "x", r"ends in '\.txt'; votes may be \.csv, \.tsv, \.parquet, \.jsonl, \.json"),
+        ("v.txt", "x", r"ends in '\.txt'; votes may be \.csv, \.tsv, \.parquet, \.jsonl, \.xlsx, .*\.json"),
     ],
 )
 def test_bad_files_are_refused_with_the_line(tmp_path, name, content, message):

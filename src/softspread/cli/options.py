@@ -127,7 +127,8 @@ class VoteOptions:
     votes: Annotated[
         list[Path] | None,
         option(
-            "Votes: .csv, .tsv, .parquet, .jsonl, or Label Studio's .json; several files are taken together.",
+            "Votes: .csv, .tsv, .xlsx, .parquet, .jsonl, or an export of Label Studio, Argilla or Prodigy; "
+            "several files are taken together.",
             "--votes",
             "-v",
             metavar="FILE",
@@ -149,10 +150,10 @@ class VoteOptions:
         None
     )
     item_column: Annotated[
-        str | None, option("Column that names the item (Label Studio: field of the data).")
+        str | None, option("Column that names the item (in exports: field of its data).")
     ] = None
     label_column: Annotated[
-        str | None, option("Column that names the class (Label Studio: name of the choices).")
+        str | None, option("Column that names the class (in exports: name of the question).")
     ] = None
     annotator_column: Annotated[str | None, option("Column that names the annotator.")] = None
     multi_choice: Annotated[

@@ -21,7 +21,7 @@ from softspread._common.types import AnyArray, FloatArray, RandomState
 from softspread.embedding.embed import EncodedItems
 from softspread.embedding.result import Embedding
 from softspread.errors import InputError
-from softspread.io.formats import TABLE_ENDINGS
+from softspread.io.formats import TABLE_ENDINGS, ending_of
 from softspread.io.ids import rows_of_ids
 from softspread.io.tables import read_table
 from softspread.tuning.candidates import DEFAULT_NEIGHBORS
@@ -125,7 +125,7 @@ def known_classes(text: str, encoded: EncodedItems) -> AnyArray:
     if table is not None and text in table.columns:
         return table.with_gaps(text)[encoded.kept]
     path = Path(text)
-    if path.suffix.lower() not in TABLE_ENDINGS or not path.is_file():
+    if ending_of(path) not in TABLE_ENDINGS or not path.is_file():
         has = "" if table is None else f" {table.listed()}"
         raise InputError(f"--classes is 'folder', a column of the table{has} or a table file, got {text!r}.")
     other = read_table(path, "known classes")

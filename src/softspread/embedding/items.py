@@ -16,13 +16,14 @@ import pandas as pd
 
 from softspread._common import validation
 from softspread._common.columns import ITEM_NAMES, PATH_NAMES, TEXT_NAMES, first_of
+from softspread._common.frames import as_frame
 from softspread._common.types import AnyArray
 from softspread._common.validation import objects
 from softspread.embedding.contents import Contents, FileContents, HeldContents
 from softspread.errors import InputError
 from softspread.io.arrays import read_array
 from softspread.io.embeddings import embeddings_of, read_embeddings
-from softspread.io.formats import TABLE_ENDINGS
+from softspread.io.formats import TABLE_ENDINGS, ending_of
 from softspread.io.images import IMAGE_ENDINGS, list_files
 from softspread.io.tables import Table, read_table, table_of_frame
 
@@ -53,6 +54,7 @@ def find_items(
     item_ids: Any = None,
 ) -> Items:
     """Items of any accepted form; ``kinds`` says what the encoder can take, the preferred kind first."""
+    source = as_frame(source)
     if "features" in kinds:
         items = _features(source, column, id_column)
     elif isinstance(source, str | os.PathLike):
@@ -88,7 +90,7 @@ def _from_path(
                 f"{path} is a folder, but the encoder takes text; give a table with a column of text."
             )
         return _from_folder(path)
-    ending = path.suffix.lower()
+    ending = ending_of(path)
     if ending == ".npy":
         return _from_array(read_array(path, mapped=True), kinds)
     if ending in TABLE_ENDINGS:
@@ -188,7 +190,7 @@ def _features(source: Any, column: str | None, id_column: str | None) -> Items:
         check_source(path)
         if path.is_dir():
             raise InputError(f"{path} is a folder; encoder 'none' takes features, a .npy or a .parquet file.")
-        if path.suffix.lower() in TABLE_ENDINGS:
+        if ending_of(path) in TABLE_ENDINGS:
             table = read_table(path, "features")
         else:
             found = read_embeddings(path, id_column=id_column, vector_column=column)

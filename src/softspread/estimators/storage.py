@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from softspread._common import validation
 from softspread._common.archive import pack_names, read_archive, unpack_names, write_archive
+from softspread._common.frames import as_frame
 from softspread._common.types import AnyArray
 from softspread.annotators.report import AnnotatorFit, AnnotatorReport
 from softspread.annotators.weighting import Weighting
@@ -92,7 +93,9 @@ def _packed(est: VotesEstimator) -> tuple[dict[str, Any], dict[str, AnyArray]]:
                 objects.append(name)
     if est.prior is not None:
         # saved in the order of classes, for the items by now
-        changed = isinstance(est.prior, pd.DataFrame) or (est._items_moved and np.ndim(est.prior) == 2)
+        changed = isinstance(as_frame(est.prior), pd.DataFrame) or (
+            est._items_moved and np.ndim(est.prior) == 2
+        )
         given = est.prior_[:, : est._n_first_classes] if changed else est.prior
         arrays["prior"] = np.asarray(given, dtype=np.float64)
     header: dict[str, Any] = {

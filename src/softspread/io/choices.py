@@ -10,7 +10,6 @@ Lists are opened once all files are read, since only then all classes are known.
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -65,9 +64,7 @@ def lists_in(table: Table, item: str, label: str, annotator: str | None) -> Vote
         labels = objects([choices_of(value, f"{table.source}, {table.where(row)}") for row, value in cells])
         answers = np.full(len(labels), None)
     items = table.complete(item)
-    return VoteFile(
-        Path(table.source), "lists", items, labels, names, None, times, table.is_text, answers=answers
-    )
+    return VoteFile(table.path, "lists", items, labels, names, None, times, table.is_text, answers=answers)
 
 
 def indicators_in(table: Table, item: str, how: VoteReading) -> VoteFile:
@@ -91,7 +88,7 @@ def indicators_in(table: Table, item: str, how: VoteReading) -> VoteFile:
     place = place[order]
     who = None if annotator is None else objects(table.columns[annotator])[place]
     return VoteFile(
-        Path(table.source),
+        table.path,
         "indicators",
         table.complete(item)[place],
         np.concatenate(labels)[order],

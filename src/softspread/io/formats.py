@@ -9,22 +9,34 @@ from pathlib import Path
 from softspread._common.atomic import check_folder_target, check_target
 from softspread.errors import InputError
 
-TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl")
+TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".xlsx", ".csv.gz", ".tsv.gz", ".jsonl.gz")
 EMBEDDING_ENDINGS = (".npy", ".npz", ".parquet")
-VOTE_ENDINGS = (*TABLE_ENDINGS, ".json")
+VOTE_ENDINGS = (*TABLE_ENDINGS, ".json", ".json.gz")
 PRIOR_ENDINGS = (".npy", *TABLE_ENDINGS)
 ID_ENDINGS = (".txt", ".npy", ".npz", *TABLE_ENDINGS)
-VOTE_FORMATS = ("auto", "long", "wide", "counts", "labelstudio")
+VOTE_FORMATS = ("auto", "long", "wide", "counts", "labelstudio", "argilla", "prodigy")
 MULTI_CHOICE = ("refuse", "split", "skip")
 OUTPUT_FORMATS = ("auto", "parquet", "csv", "tsv", "jsonl", "weighted", "huggingface", "labelstudio")
 CONTAINERS = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl"}
 DATASET_MARK = "dataset_info.json"  # by which a datasets folder of ours is recognised
 
 
+def ending_of(path: str | Path) -> str:
+    """The ending in small letters, with the one below ``.gz``.
+
+    Examples
+    --------
+    >>> ending_of("votes.2026.CSV.gz"), ending_of("X.npy"), ending_of("labels")
+    ('.csv.gz', '.npy', '')
+    """
+    last = Path(path).suffix.lower()
+    return Path(Path(path).stem).suffix.lower() + last if last == ".gz" else last
+
+
 def check_source(path: str | Path, allowed: Sequence[str], what: str) -> Path:
     """A file that exists, is not empty and has one of the endings."""
     source = Path(path)
-    ending = source.suffix.lower()
+    ending = ending_of(source)
     if not source.exists():
         raise InputError(f"no file at {source}; check the path of the {what}.")
     if source.is_dir():

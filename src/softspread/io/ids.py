@@ -15,14 +15,14 @@ from softspread._common.types import AnyArray, BoolArray, IntArray
 from softspread._common.validation import objects
 from softspread.errors import InputError
 from softspread.io.arrays import read_array, read_arrays
-from softspread.io.formats import ID_ENDINGS, check_source
+from softspread.io.formats import ID_ENDINGS, check_source, ending_of
 from softspread.io.tables import (
     WHOLE_NUMBER,
     Table,
     read_table,
-    read_text,
     shown,
 )
+from softspread.io.text import read_text
 
 
 def read_ids(path: str | Path) -> AnyArray:
@@ -37,7 +37,7 @@ def read_ids(path: str | Path) -> AnyArray:
 
 
 def _id_table(source: Path) -> Table:
-    ending = source.suffix.lower()
+    ending = ending_of(source)
     if ending == ".txt":
         lines = [line.strip() for line in read_text(source).splitlines()]
         return Table({"ids": lines}, len(lines), source, True, range(1, len(lines) + 1))

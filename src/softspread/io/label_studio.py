@@ -4,21 +4,20 @@ task {id, data {...}, annotations [{completed_by, was_cancelled, result [{type, 
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from softspread._common.columns import ITEM_NAMES, first_of
-from softspread._common.kinds import MULTILABEL
-from softspread._common.validation import objects
+from softspread._common.kinds import MULTILABEL, RATING
 from softspread.errors import InputError
+from softspread.io.exports import Answers, checked_id, item_of
 from softspread.io.vote_file import VoteFile, VoteReading
 from softspread.spreading.evidence import SoftLabels
 
+CHOICES = ("choices",)  # types of results that hold classes ...
+RATINGS = ("rating", "number", *CHOICES)  # ... and numbers
 SHORTEST_JSON = (",", ":")
 
 
@@ -53,8 +52,7 @@ def read_export(path: Path, content: Any, how: VoteReading) -> VoteFile:
         to read
     """
     tasks = content if isinstance(content, list) else [content]
-    left_out: Counter[str] = Counter()
-    rows: list[tuple[Any, Any, Any, float, Any]] = []
+    answers = Answers(how)
     for number, task in enumerate(tasks):
         given = task.get("annotations", task.get("completions")) if isinstance(task, dict) else None
         if not isinstance(given, list):
@@ -64,20 +62,8 @@ def read_export(path: Path, content: Any, how: VoteReading) -> VoteFile:
             )
         item = _item_of(path, number, task, how.item_column)
         for annotation in given:
-            rows += _votes_of(path, task, item, annotation, how, left_out)
-    items, labels, annotators, weights, times = zip(*rows, strict=True) if rows else ((), (), (), (), ())
-    named = objects(annotators) if any(name is not None for name in annotators) else None
-    return VoteFile(
-        path,
-        "labelstudio",
-        objects(items),
-        objects(labels),
-        named,
-        np.array(weights, dtype=np.float64) if any(weight != 1.0 for weight in weights) else None,
-        objects(times) if any(time is not None for time in times) else None,
-        notes=dict(left_out),
-        answers=np.full(len(rows), None) if how.kind == MULTILABEL else None,
-    )
+            _add(f"{path}, task {task.get('id')}", item, annotation, answers)
+    return answers.file(path, "labelstudio")
 
 
 def _who(annotation: Mapping[str, Any]) -> str | None:
@@ -87,73 +73,40 @@ def _who(annotation: Mapping[str, Any]) -> str | None:
     return None if by is None else str(by)
 
 
-def _item_of(path: Path, number: int, task: Mapping[str, Any], asked: str | None) -> Any:
+def _item_of(path: Path, number: int, task: Mapping[str, Any], asked: str | None) -> str:
     given = task.get("data")
     data: dict[str, Any] = given if isinstance(given, dict) else {}
-    if asked is not None:
-        if asked not in data:
-            raise InputError(
-                f"{path}, task {number} (counted from 0): its data has no field {asked!r}; it has "
-                f"{', '.join(map(repr, data)) or 'none'}."
-            )
-        value = data[asked]
-    else:
-        named = first_of(ITEM_NAMES, data) or (next(iter(data)) if len(data) == 1 else None)
-        value = data[named] if named is not None else task.get("id")
-    if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
-        raise InputError(
-            f"{path}, task {number} (counted from 0): nothing names the item; choose a field of its data by "
-            "--item-column."
-        )
-    return str(value)
+    where = f"{path}, task {number} (counted from 0)"
+    if asked is None and first_of(ITEM_NAMES, data) is None:
+        return checked_id(where, next(iter(data.values())) if len(data) == 1 else task.get("id"))
+    return item_of(f"{where}: its data" if asked is not None and asked not in data else where, data, asked)
 
 
-def _votes_of(
-    path: Path,
-    task: Mapping[str, Any],
-    item: Any,
-    annotation: Any,
-    how: VoteReading,
-    left_out: "Counter[str]",
-) -> list[tuple[Any, Any, Any, float, Any]]:
+def _add(where: str, item: str, annotation: Any, answers: Answers) -> None:
+    how = answers.how
     if not isinstance(annotation, dict):
-        raise InputError(f"{path}, task {task.get('id')}: an annotation is {annotation!r}, not an object.")
+        raise InputError(f"{where}: an annotation is {annotation!r}, not an object.")
     if annotation.get("was_cancelled"):
-        left_out["cancelled annotations"] += 1
-        return []
+        answers.left_out["cancelled annotations"] += 1
+        return
+    types = RATINGS if how.kind == RATING else CHOICES
     results = [
         result
         for result in annotation.get("result") or []
         if isinstance(result, dict)
-        and result.get("type") == "choices"
+        and result.get("type") in types
         and (how.label_column is None or result.get("from_name") == how.label_column)
     ]
     names = {result.get("from_name") for result in results}
     if len(names) > 1:
         raise InputError(
-            f"{path}, task {task.get('id')}: several sets of choices "
-            f"({', '.join(sorted(map(repr, names)))}); name one by --label-column."
+            f"{where}: several sets of choices ({', '.join(sorted(map(repr, names)))}); name one by "
+            "--label-column."
         )
     value = results[0].get("value") if results else None
-    choices = list(dict.fromkeys(value.get("choices") or [])) if isinstance(value, dict) else []
-    if how.kind == MULTILABEL:  # choosing nothing is an answer too
-        return [(item, tuple(choices), _who(annotation), 1.0, annotation.get("created_at"))]
-    if not choices:
-        left_out["annotations without a choice"] += 1
-        return []
-    if len(choices) > 1:
-        if how.multi_choice == "refuse":
-            raise InputError(
-                f"{path}, task {task.get('id')}: an annotation chooses {len(choices)} classes "
-                f"({', '.join(map(repr, choices[:5]))}). Use --kind multilabel where items may have several, "
-                "--multi-choice split to count each as a part of a vote, or --multi-choice skip to leave "
-                "such annotations out."
-            )
-        if how.multi_choice == "skip":
-            left_out["annotations with several choices"] += 1
-            return []
-    who = _who(annotation)
-    return [(item, str(choice), who, 1.0 / len(choices), annotation.get("created_at")) for choice in choices]
+    chosen = value.get(results[0]["type"]) if isinstance(value, dict) else None
+    choices = chosen if isinstance(chosen, list) else [] if chosen is None else [chosen]
+    answers.add(where, item, choices, _who(annotation), annotation.get("created_at"))
 
 
 def write_tasks(path: Path, labels: SoftLabels, names: LabelStudioNames) -> None:

@@ -15,7 +15,8 @@ from softspread._common.validation import objects
 from softspread.errors import InputError
 from softspread.io.formats import check_source
 from softspread.io.ids import are_positions, rows_of_ids
-from softspread.io.tables import numbers_if_whole, read_text, shown
+from softspread.io.tables import numbers_if_whole, shown
+from softspread.io.text import read_text
 from softspread.io.vote_file import VoteFile
 from softspread.votes.class_names import warn_of_near_equal
 from softspread.votes.reading import NamedVotes, Names

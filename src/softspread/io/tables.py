@@ -1,6 +1,6 @@
 """The one reader of tables, with errors that name the file and the line.
 
-    .csv .tsv (all values stay text)   .parquet .jsonl .json (values keep their types)   frames   ->  Table
+    .csv .tsv .xlsx (values are text)   .parquet .jsonl .json (values keep their types)   frames   ->  Table
 
 Ids are text: 007 stays 007. A column of text becomes numbers only where each value is a whole number that
 would be written the same way.
@@ -22,17 +22,17 @@ from softspread._common.columns import first_of
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread._common.validation import objects
 from softspread.errors import InputError
-from softspread.io.formats import TABLE_ENDINGS, check_source
+from softspread.io.excel import read_sheet
+from softspread.io.formats import TABLE_ENDINGS, check_source, ending_of
 from softspread.io.spreadsheets import MARK, restored_all
+from softspread.io.text import delimiter_of, holds_byte, open_text, read_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN = 5  # offending values that an error names
-READ_AT_ONCE = 2**20  # bytes
 LISTED = 10  # columns that an error names
 WHOLE_NUMBER = r"-?(?:0|[1-9][0-9]{0,17})"  # as Python would write it back: 007 is a name, not a number
-DELIMITERS = ",;\t|"
 METADATA_KEY = "softspread"  # of a Parquet file's schema
 
 
@@ -46,6 +46,11 @@ class Table:
     is_text: bool = False  # every value is text, and an empty one is missing
     lines: Sequence[int] | None = None  # of each row, for messages; None = rows counted from 0
     metadata: Mapping[str, Any] = field(default_factory=dict)  # what write_parquet left in the file
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return Path(self.source)
 
     def where(self, row: int) -> str:
         """Where a row stands, for a message."""
@@ -118,7 +123,7 @@ class Table:
 
 # ---------------------------------------------------------------------------------------------------- reading
 def read_table(path: str | Path, what: str = "a table", allowed: Sequence[str] = TABLE_ENDINGS) -> Table:
-    r"""Read a table from .csv, .tsv, .parquet or .jsonl.
+    r"""Read a table from .csv, .tsv, .xlsx, .parquet or .jsonl; text may be compressed.
 
     Parameters
     ----------
@@ -135,7 +140,7 @@ def read_table(path: str | Path, what: str = "a table", allowed: Sequence[str] =
     (['item', 'text'], ['007', '010'])
     """
     source = check_source(path, allowed, what)
-    return _READERS[source.suffix.lower()](source)
+    return _READERS[ending_of(source).removesuffix(".gz")](source)
 
 
 def table_of_frame(frame: "pd.DataFrame", source: str = "the table") -> Table:
@@ -146,15 +151,13 @@ def table_of_frame(frame: "pd.DataFrame", source: str = "the table") -> Table:
 def _read_delimited(path: Path) -> Table:
     """Byte order mark and both kinds of line ends are fine, ragged rows are not."""
     marked = holds_byte(path, MARK.encode())  # else no cell can have been defused
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            start = file.readline()
-            file.seek(0)
-            reader = csv.reader(file, delimiter=_delimiter(path, start), strict=True)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    with open_text(path) as file:
+        reader = csv.reader(file, delimiter=delimiter_of(path, file), strict=True)
+        try:
             header = restored_all(name.strip() for name in next(reader, []))
             _check_header(path, header)
-            rows: list[list[str]] = []
-            lines: list[int] = []
             for row in reader:
                 if not row:  # an empty line
                     continue
@@ -166,24 +169,21 @@ def _read_delimited(path: Path) -> Table:
                     )
                 rows.append(restored_all(row) if marked else row)
                 lines.append(reader.line_num)
-    except UnicodeDecodeError as error:
-        raise _not_utf8(path, error) from error
-    except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: {error}.") from error
+        except csv.Error as error:
+            raise InputError(f"{path}, line {reader.line_num}: {error}.") from error
+    return _table_of_text(path, header, rows, lines)
+
+
+def _read_excel(path: Path) -> Table:
+    header, rows, lines = read_sheet(path)
+    header = [name.strip() for name in header]
+    _check_header(path, header)
+    return _table_of_text(path, header, rows, lines)
+
+
+def _table_of_text(path: Path, header: list[str], rows: list[list[str]], lines: list[int]) -> Table:
     columns = zip(*rows, strict=True) if rows else [()] * len(header)
     return Table(dict(zip(header, columns, strict=True)), len(rows), path, True, lines)
-
-
-def holds_byte(path: Path, byte: bytes) -> bool:
-    """Whether a file holds a byte anywhere."""
-    with path.open("rb") as file:
-        return any(byte in block for block in iter(lambda: file.read(READ_AT_ONCE), b""))
-
-
-def _delimiter(path: Path, header: str) -> str:
-    if path.suffix.lower() == ".tsv":
-        return "\t"
-    return max(DELIMITERS, key=header.count)  # the comma where none appears
 
 
 def _check_header(path: Path, header: Sequence[str]) -> None:
@@ -260,8 +260,8 @@ def readable_parquet(path: Path) -> Iterator[None]:
 def _read_json_lines(path: Path) -> Table:
     """One object per line."""
     records, lines = [], []
-    try:
-        with path.open(encoding="utf-8-sig") as file:
+    with open_text(path) as file:
+        try:
             for number, line in enumerate(file, start=1):
                 if line.strip():
                     records.append(json.loads(line))
@@ -270,10 +270,8 @@ def _read_json_lines(path: Path) -> Table:
                         raise InputError(
                             f"{path}, line {number}: expected an object like {{...}}, got {line[:40]!r}."
                         )
-    except UnicodeDecodeError as error:
-        raise _not_utf8(path, error) from error
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}, line {number}: not JSON ({error.msg}).") from error
+        except json.JSONDecodeError as error:
+            raise InputError(f"{path}, line {number}: not JSON ({error.msg}).") from error
     return table_of_records(records, path, lines)
 
 
@@ -282,6 +280,7 @@ _READERS = {
     ".tsv": _read_delimited,
     ".parquet": _read_parquet,
     ".jsonl": _read_json_lines,
+    ".xlsx": _read_excel,
 }
 
 
@@ -300,18 +299,6 @@ def read_json(path: Path) -> Any:
         return json.loads(read_text(path))
     except json.JSONDecodeError as error:
         raise InputError(f"{path}, line {error.lineno}: not JSON ({error.msg}).") from error
-
-
-def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, without its byte order mark."""
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise _not_utf8(path, error) from error
-
-
-def _not_utf8(path: Path, error: UnicodeDecodeError) -> InputError:
-    return InputError(f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8.")
 
 
 # ---------------------------------------------------------------------------------------------------- writing

@@ -1,9 +1,9 @@
-"""Votes from a file, in one of four shapes, found by looking at the columns.
+"""Votes from a file, in one of several shapes, found by looking at the columns.
 
     long    item|task, label, optional annotator|worker, weight, created_at     one vote per row; crowd-kit's
     wide    item, then one column per annotator, empty or -1 = no vote          cleanlab's
     counts  item, then one column of counts per class                           only when asked for
-    Label Studio's JSON export                                                  annotations with choices
+    exports of Label Studio, Argilla and Prodigy                                annotations with choices
 
 Values stay as they stand in the file; :func:`~softspread.io.matching.match_votes` brings votes and items
 together.
@@ -22,8 +22,9 @@ from softspread._common.columns import ANNOTATOR_NAMES, ITEM_NAMES, LABEL_NAMES
 from softspread._common.kinds import MULTILABEL, RATING, SINGLE, VOTE_KINDS
 from softspread._common.validation import objects
 from softspread.errors import InputError, SoftspreadWarning
+from softspread.io import argilla, prodigy
 from softspread.io.choices import indicators_in, lists_in, opened
-from softspread.io.formats import MULTI_CHOICE, VOTE_ENDINGS, VOTE_FORMATS, check_sources
+from softspread.io.formats import MULTI_CHOICE, VOTE_ENDINGS, VOTE_FORMATS, check_sources, ending_of
 from softspread.io.label_studio import is_export, read_export
 from softspread.io.tables import (
     Table,
@@ -41,6 +42,10 @@ from softspread.votes.shapes import item_column as wide_item_column
 from softspread.votes.standing import REPEATS
 from softspread.votes.votes import Votes, class_columns, single_votes
 
+EXPORTS = {  # of tools that export one row per item or answer
+    "argilla": (argilla.is_export, argilla.read_export),
+    "prodigy": (prodigy.is_export, prodigy.read_export),
+}
 GUESS = "guess"  # the column in which ``query --out`` writes the most probable class
 
 
@@ -61,19 +66,19 @@ def read_votes(
     Parameters
     ----------
     *paths : str or Path
-        Files: .csv, .tsv, .parquet, .jsonl, or .json for Label Studio's export.
-    votes_format : {"auto", "long", "wide", "counts", "labelstudio"}, default "auto"
-        One row per vote, one column per annotator, one column of counts per class, or an export of Label
-        Studio. "auto" looks at the columns; counts are read only if named.
+        Files: .csv, .tsv, .xlsx, .parquet, .jsonl or .json; text may be compressed, as in .csv.gz.
+    votes_format : {"auto", "long", "wide", "counts", "labelstudio", "argilla", "prodigy"}, default "auto"
+        One row per vote, one column per annotator, one column of counts per class, or the export of a tool.
+        "auto" looks at the columns; counts are read only if named.
     item_column : str, optional
-        The column that names the item (Label Studio: the field of the data), where it has another name than
+        The column that names the item (in exports: the field of its data), where it has another name than
         item, task or id.
     label_column : str, optional
-        The column that names the class (Label Studio: the name of the choices), where it is not label.
+        The column that names the class (in exports: the name of the question), where it is not label.
     annotator_column : str, optional
         The column that names the annotator, where it has another name than annotator or worker.
     multi_choice : {"refuse", "split", "skip"}, default "refuse"
-        Label Studio: what to do with an annotation of several choices.
+        In exports: what to do with an annotation of several choices.
     classes : (n_classes,) array-like, optional
         Class names in order; every label must be among them.
     repeats : {"last", "keep"}, default "last"
@@ -148,7 +153,7 @@ def read_vote_files(*paths: str | Path, how: VoteReading | None = None, classes:
 
 
 def _read_file(source: Path, how: VoteReading) -> VoteFile:
-    if source.suffix.lower() == ".json":
+    if ending_of(source).startswith(".json") and not ending_of(source).startswith(".jsonl"):
         votes = _from_json(source, how)
     elif how.votes_format == "labelstudio":
         raise InputError(f"{source}: a Label Studio export is read from .json; export again as JSON.")
@@ -172,6 +177,9 @@ def _from_json(source: Path, how: VoteReading) -> VoteFile:
 
 
 def _from_table(source: Path, table: Table, how: VoteReading) -> VoteFile:
+    for name, (is_export_of, read) in EXPORTS.items():
+        if how.votes_format == name or (how.votes_format == "auto" and is_export_of(table.columns)):
+            return read(table, how)
     refuse_results(table.columns, str(source))
     item = table.find(how.item_column, ITEM_NAMES)
     label = table.find(how.label_column, RATING_NAMES if how.kind == RATING else LABEL_NAMES)

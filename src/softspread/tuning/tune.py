@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from softspread._common import validation
+from softspread._common.frames import as_frame
 from softspread._common.types import FloatArray, RandomState
 from softspread.diffusion.scales import SCALINGS
 from softspread.errors import InputError
@@ -156,7 +157,7 @@ def tune(
         prior=None
         if prior is None
         else names.prior(prior)
-        if isinstance(prior, pd.DataFrame)
+        if isinstance(as_frame(prior), pd.DataFrame)
         else _probabilities("prior", prior, n, n_classes),
         score=score,
         options=options,

@@ -12,6 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from softspread._common import validation
 from softspread._common.columns import ANNOTATOR_NAMES, ITEM_NAMES, first_of
+from softspread._common.frames import as_frame
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.errors import InputError
 from softspread.votes.reading import Names
@@ -51,6 +52,7 @@ def read_ratings(y: Any, names: Names, scale: Any = None) -> Ratings:
             "these votes name classes; kinds of votes cannot be mixed. Ratings are one number per item with "
             "NaN for none, or a table with the columns item, rating and annotator."
         )
+    y = as_frame(y)
     rows, values, annotators = (
         _of_table(y, names) if isinstance(y, pd.DataFrame) else _per_item(y, names.n_items)
     )

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_y
 
 from softspread._common import validation
 from softspread._common.columns import ITEM_NAMES
+from softspread._common.frames import as_frame
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.errors import InputError
 from softspread.votes.ballots import taken_back_too_often
@@ -84,6 +85,7 @@ class Names:
         a column ``item`` or by the index where items have ids. Anything else is in the order of items and
         classes.
         """
+        given = as_frame(given)
         if isinstance(given, pd.DataFrame):
             given = self._prior_in_order(given)
         return validation.prior(given, self.n_items, len(self.classes))
@@ -187,6 +189,7 @@ def _votes_of(y: Any, n_items: int, classes: Any, what: str, weights: Any) -> Vo
     """Labels or counts, one row per item."""
     if y is None:
         raise InputError(f"{what} must be passed: it requires y to be passed, but the target y is None.")
+    y = as_frame(y)
     table = validation.labels_or_counts(y)
     if table.ndim not in (1, 2):
         raise InputError(

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from softspread._common import validation
 from softspread._common.columns import ANNOTATOR_NAMES, INDEX_NAMES, ITEM_NAMES, LABEL_NAMES, first_of
+from softspread._common.frames import as_frame
 from softspread._common.notebook import as_html
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread._common.validation import objects
@@ -201,8 +202,9 @@ class Votes:
         >>> Votes.from_frame(frame)
         Votes(2 votes on 2 items for 2 classes by 2 annotators)
         """
+        frame = as_frame(frame)
         if not isinstance(frame, pd.DataFrame):
-            raise InputError(f"from_frame takes a pandas DataFrame, got {type(frame).__name__}.")
+            raise InputError(f"from_frame takes a pandas or polars DataFrame, got {type(frame).__name__}.")
         refuse_results(map(str, frame.columns), "the table")
         asked = {"item": item_column, "label": label_column, "annotator": annotator_column}
         found = {role: _column(frame, asked[role], names) for role, names in _COLUMNS.items()}
@@ -258,6 +260,7 @@ class Votes:
         >>> Votes.from_counts([[2, 0], [0.5, 0.5]]).to_frame()["weight"].tolist()
         [1.0, 1.0, 0.5, 0.5]
         """
+        counts = as_frame(counts)
         if isinstance(counts, pd.DataFrame):
             counts, found = _counts_and_items(counts, items is None)
             items = found if items is None else items
@@ -321,6 +324,7 @@ class Votes:
         >>> Votes.from_wide(table)
         Votes(3 votes on 2 items for 2 classes by 2 annotators)
         """
+        table = as_frame(table)
         try:
             frame = table if isinstance(table, pd.DataFrame) else pd.DataFrame(table)
         except (TypeError, ValueError) as error:
@@ -396,6 +400,7 @@ class Votes:
         >>> Votes.from_multilabel([[1, 0], [None, 1]], classes=["cat", "dog"]).answers.tolist()
         [True, False, True]
         """
+        choices = as_frame(choices)
         said, yes, names = read_choices(choices, classes, rest)
         if items is None:
             items = choices.index if isinstance(choices, pd.DataFrame) else np.arange(len(said))
