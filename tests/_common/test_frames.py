@@ -58,7 +58,7 @@ def test_items_priors_and_ratings_are_the_same_from_both(tmp_path):
         est = ProbabilisticLabelSpreading(n_neighbors=2, prior=frame(prior), prior_strength=1.0)
         fits.append(est.fit(frame(X), frame(counts)))
         plain = ProbabilisticLabelSpreading(n_neighbors=2, alpha=0.9)
-        means.append(RatingSpreading(plain).fit(frame(X), frame(ratings)).predict())
+        means.append(RatingSpreading(estimator=plain).fit(frame(X), frame(ratings)).predict())
     np.testing.assert_array_equal(fits[0].predict_proba(), fits[1].predict_proba())
     np.testing.assert_array_equal(
         fits[0].predict_proba(pd.DataFrame(X)), fits[1].predict_proba(pl.DataFrame(X))
