@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ LIMITS = {
 
 
 # ------------------------------------------------------------------------------------------------- the server
-def make_service(folder: Path) -> Any:
+def make_service(folder: Path, database_url: str | None = None) -> Any:
     import numpy as np
 
     from softspread.web.project.items import BareItems
@@ -56,16 +57,22 @@ def make_service(folder: Path) -> Any:
 
     X = np.load(folder / "X.npy", mmap_mode="r", allow_pickle=False)
     items = BareItems([f"item-{row:07d}" for row in range(len(X))])
-    return Service(WebSettings(classes=CLASSES, data_dir=folder / "data", port=0), items, X)
+    settings = WebSettings(classes=CLASSES, data_dir=folder / "data", port=0, database_url=database_url)
+    return Service(settings, items, X)
 
 
-def serve(folder: Path, voters: int) -> None:
+def serve(
+    folder: Path,
+    voters: int,
+    database_url: str | None = None,
+    tell: Callable[[dict[str, Any]], None] = lambda facts: print(json.dumps(facts), flush=True),
+) -> None:
     """Start, make accounts with tokens, say where; serve until told to stop."""
     from softspread.web.http.app import create_app
     from softspread.web.http.server import run_server
     from softspread.web.log.accounts import Accounts
 
-    service = make_service(folder)
+    service = make_service(folder, database_url)
     begin = time.perf_counter()
     service.start()
     took = time.perf_counter() - begin
@@ -78,8 +85,7 @@ def serve(folder: Path, voters: int) -> None:
         tokens.append(accounts.make_token(user, "benchmark"))
 
     def announce(address: str) -> None:
-        facts = {"address": address, "tokens": tokens, "start": took, "from": service.started_from}
-        print(json.dumps(facts), flush=True)
+        tell({"address": address, "tokens": tokens, "start": took, "from": service.started_from})
 
     try:
         run_server(create_app(service, stop_service=False), service.settings, announce)
