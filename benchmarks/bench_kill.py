@@ -118,9 +118,7 @@ def one_kill(server: ForkedServer, voters: list[Voter], labels: Any, rng: Any) -
         except BaseException as error:  # noqa: BLE001 - raised again below, by the thread that waits
             troubles.append(error)
 
-    threads = [
-        threading.Thread(target=go, args=pair) for pair in zip(voters, rng.spawn(VOTERS), strict=True)
-    ]
+    threads = [threading.Thread(target=go, args=pair) for pair in zip(voters, rng.spawn(VOTERS), strict=True)]
     for thread in threads:
         thread.start()
     time.sleep(rng.uniform(SHORTEST, LONGEST))
@@ -171,7 +169,8 @@ def run(folder: Path, report: Any, n: int, times: int, database_url: str | None)
     """All kills on one log, then the comparisons."""
     import numpy as np
 
-    import softspread.web.http.server  # noqa: F401 - loaded before the first fork
+    import softspread.web.http.app
+    import softspread.web.http.server  # noqa: F401 - both loaded before the first fork
     from softspread.web.project.live_state import warm_up
 
     home = prepare(folder, n)

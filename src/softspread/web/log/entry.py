@@ -12,6 +12,7 @@ LONGEST_CHOSEN = 40
 LONGEST_NOTE = 1_000
 IMPORTED = "import"  # origin of votes from a file, and who cast those without a name, several per item
 DECIDED = "decision"  # origin of a lead's decisions, and in whose name they stand: one per item
+NOBODY = (IMPORTED, DECIDED)  # names in the log that are no person's
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import pandas as pd
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread.votes.standing import KEEP
 from softspread.votes.table import VoteTable
-from softspread.web.log.entry import COUNTED, DECIDED, IMPORTED, UNDO, VOTE, Entry
+from softspread.web.log.entry import COUNTED, NOBODY, UNDO, VOTE, Entry
 from softspread.web.log.suggestions import read
 
 FIRST_ROOM = 1024  # entries; doubled whenever it is full
@@ -193,7 +193,7 @@ class History:
 
     def _names_of(self, numbers: AnyArray) -> AnyArray | None:
         """Who cast the votes; nobody cast those of a file without names and decisions: each counts."""
-        people = [None if name in (IMPORTED, DECIDED) else name for name in self.annotators]
+        people = [None if name in NOBODY else name for name in self.annotators]
         names = np.array([*people, None], dtype=object)[numbers]
         return None if all(name is None for name in names) else names
 

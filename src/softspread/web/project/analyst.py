@@ -27,7 +27,7 @@ from softspread.intervals.uncertainty import AMBIGUOUS, CLEAR, TOO_FEW, chances,
 from softspread.quality.result import Estimate
 from softspread.votes.repeats import REPEATS
 from softspread.votes.table import VoteTable
-from softspread.web.log.entry import COUNTED, VOTE
+from softspread.web.log.entry import COUNTED, DECIDED, VOTE
 from softspread.web.log.history import History
 from softspread.web.project.in_words import news_of
 from softspread.web.project.learner import CONFIDENCE_LEVEL, Learned
@@ -284,7 +284,11 @@ def timeline(history: History, most_points: int = RULE.timeline_points) -> dict[
     return {
         "times": times[shown].tolist(),
         "votes": total[shown].tolist(),
-        "people": [{"annotator": name, "votes": int(votes)} for name, votes in people if votes > 0],
+        "people": [
+            {"annotator": name, "votes": int(votes)}
+            for name, votes in people
+            if votes > 0 and name != DECIDED
+        ],
     }
 
 

@@ -236,6 +236,11 @@ class Queue:
         return float(np.minimum(self.counts, wanted).mean()) / wanted
 
     @property
+    def missing(self) -> int:
+        """Votes that are still wanted."""
+        return int(np.maximum(0, self._rule.overlap - self.counts).sum())
+
+    @property
     def n_leased(self) -> int:
         """Items that someone holds."""
         with self._lock:

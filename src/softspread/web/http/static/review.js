@@ -48,7 +48,11 @@ function show() {
   const items = data.lists[chosen].map(listed);
   $("list").replaceChildren(...(items.length ? items : [make("li", { class: "muted" }, "None.")]));
   $("notes").replaceChildren(...(data.notes.length ? data.notes.map((note) => make("li", {}, make("b", {}, note.item), make("span", { class: "grow" }, note.note), make("span", { class: "muted small" }, `${note.annotator}, ${when(note.at)}`))) : [make("li", { class: "muted" }, "None.")]));
-  $("done").textContent = `The project has ${percent(data.done)} of the votes that it wants.`;
+  const timed = data.people.filter((one) => one.votes && one.seconds_per_vote !== null);
+  const cast = timed.reduce((sum, one) => sum + one.votes, 0);
+  const hours = (data.missing * timed.reduce((sum, one) => sum + one.votes * one.seconds_per_vote, 0)) / (3600 * cast);
+  const work = !data.missing || !cast ? "" : hours < 1 ? `, about ${Math.max(1, Math.round(60 * hours))} minutes of one person's work` : `, about ${hours.toFixed(hours < 10 ? 1 : 0)} hours of one person's work`;
+  $("done").textContent = `The project has ${percent(data.done)} of the votes that it wants; ${data.missing.toLocaleString()} to go${work}.`;
   const { alpha, items: several, votes } = data.agreement;
   $("agreement").textContent = alpha === null ? "Agreement: not known before two people have voted on the same items." : `Agreement (Krippendorff's alpha): ${alpha.toFixed(2)}, from ${votes} votes on ${several} items.`;
   const digits = (value, places) => (value === null ? "–" : value.toFixed(places));

@@ -267,7 +267,7 @@ function take(answer) {
   const open = outbox.waiting();
   voted = answer.progress.voted + open.filter(([, one]) => one.kind === "vote").length - open.filter(([, one]) => one.kind === "undo").length;
   finished = ahead.length === 0 && answer.items.length === 0;
-  $("goal").textContent = `· ${Math.floor(100 * answer.progress.share)} % of the project`;
+  $("goal").replaceChildren(`· ${Math.floor(100 * answer.progress.share)} %`, make("span", { class: "words" }, " of the project"));
   locked = false;
   if (ahead[0]?.item !== before || !before || ahead[0]?.hint) show();
   else $("progress").textContent = `${voted} ${voted === 1 ? "vote" : "votes"}`;
@@ -304,7 +304,7 @@ document.addEventListener("keydown", (event) => {
   }
   if (key === "z") undo();
   else if (key === "u") setUnsure(!unsure);
-  else if (key === "?") dialog.showModal();
+  else if (key === "?") openHelp();
   else if (key === "!") openFlag();
   else if (key === "/" && !$("find").hidden) $("find").focus();
   else if (key === "+" || key === "=") zoom.by(1.5);
@@ -313,11 +313,16 @@ document.addEventListener("keydown", (event) => {
   else return;
   event.preventDefault();
 });
-for (const [id, act] of [["undo", undo], ["skip", skip], ["unsure", () => setUnsure(!unsure)], ["help", () => $("help-dialog").showModal()], ["flag", openFlag], ["zoom-in", () => zoom.by(1.5)], ["zoom-out", () => zoom.reset()]]) {
+for (const [id, act] of [["undo", undo], ["skip", skip], ["unsure", () => setUnsure(!unsure)], ["help", openHelp], ["flag", openFlag], ["zoom-in", () => zoom.by(1.5)], ["zoom-out", () => zoom.reset()]]) {
   // A mouse click must not leave the focus on a button: the next Space would press it again.
   $(id).addEventListener("click", (event) => { act(); if (event.detail > 0) event.currentTarget.blur(); });
 }
 $("classes").addEventListener("click", (event) => { if (event.detail > 0) document.activeElement?.blur(); });
+/** Guidelines come first, also where the button that has the focus lies below the edge. */
+function openHelp() {
+  $("help-dialog").showModal();
+  $("help-dialog").scrollTop = 0;
+}
 function openFlag() {
   if (!ahead[0]) return;
   $("flag-note").value = "";
