@@ -27,7 +27,9 @@ from benchmarks.bench_web import CLASSES, forget, make_service, prepare, serve
 
 VOTERS = 8
 UNDO_SHARE = 0.1
-SHORTEST, LONGEST = 0.2, 1.2  # seconds from the first vote to the kill
+MOST_VOTES = 80  # acknowledged before the kill, at random from 1 ...
+LATER = 0.03  # ... and up to so many seconds later
+PATIENCE = 120.0  # seconds: then the kill comes whatever was acknowledged
 AHEAD = 5
 Operation = dict[str, Any]
 
@@ -121,7 +123,11 @@ def one_kill(server: ForkedServer, voters: list[Voter], labels: Any, rng: Any) -
     threads = [threading.Thread(target=go, args=pair) for pair in zip(voters, rng.spawn(VOTERS), strict=True)]
     for thread in threads:
         thread.start()
-    time.sleep(rng.uniform(SHORTEST, LONGEST))
+    wanted = sum(len(voter.acknowledged) for voter in voters) + int(rng.integers(1, MOST_VOTES))
+    end = time.monotonic() + PATIENCE
+    while sum(len(voter.acknowledged) for voter in voters) < wanted and time.monotonic() < end:
+        time.sleep(0.002)
+    time.sleep(rng.uniform(0, LATER))
     server.kill()
     for thread in threads:
         thread.join()

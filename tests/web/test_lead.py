@@ -75,6 +75,35 @@ def test_a_lead_changes_the_question_and_an_open_vote_page_follows(team, visit):
 
 
 @needs_chromium
+def test_a_lead_describes_a_class_and_annotators_find_it(team, visit):  # noqa: F811
+    """Its colour on the button; description and example pictures in the help, as text that cannot run."""
+    world, base = team
+    lead = visit(base, viewport=PHONE)
+    lead.sign_in("ada")
+    page = lead.go("/project")
+    row = page.locator(".class-row").first
+    row.locator("summary").click()
+    row.locator("[data-field=colour]").fill("#aa00ff")
+    row.locator("[data-field=description]").fill("Six legs. <b>No wings.</b>")
+    row.locator("[data-field=examples]").fill("item-003\nitem-005")
+    page.click("text=Save classes")
+    page.wait_for_selector("#saved >> text=Saved.")
+    assert world.service.settings.note_of("ant").examples == ("item-003", "item-005")
+    ben = visit(base, viewport=PHONE)
+    ben.sign_in("ben")
+    ben.go("/vote")
+    ben.ready()
+    colour = "element => getComputedStyle(element).borderLeftColor"
+    assert ben.page.eval_on_selector(".class >> nth=0", colour) == "rgb(170, 0, 255)"
+    ben.page.click("#help")
+    assert "Six legs. <b>No wings.</b>" in ben.page.inner_text("#help-dialog .about-classes")
+    for picture in ben.page.query_selector_all("#help-dialog .examples img"):
+        picture.scroll_into_view_if_needed()
+        ben.page.wait_for_function("picture => picture.naturalWidth > 0", arg=picture)
+    assert lead.complaints == ben.complaints == []
+
+
+@needs_chromium
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_leads_pages_fit_a_phone_and_can_be_read(team, visit, scheme):  # noqa: F811
     """No page is wider than 390 px; contrast is at least 4.5; every control has a name."""

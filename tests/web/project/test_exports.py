@@ -8,12 +8,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import command_line
 from softspread.io.soft_labels import read_soft_labels
 from softspread.io.spreadsheets import NUMBER
 from softspread.io.votes import read_vote_files
 from softspread.web.project.exports import write
 from softspread.web.project.items import BareItems
-from web.conftest import N_ITEMS, item_names, running, vote, wait_until_applied
+from web.conftest import (
+    CLASSES,
+    N_ITEMS,
+    item_names,
+    running,
+    three_clusters,
+    vote,
+    wait_until_applied,
+)
 from web.project.helpers import fitted
 
 
@@ -31,6 +40,34 @@ def test_soft_labels_are_exported_as_the_command_line_writes_them(voted_world, t
     for name in ("p", "lower", "upper"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-6)
     assert [str(name) for name in found.verdict] == expected.verdict.tolist()
+
+
+def test_the_command_line_gives_the_same_for_the_exported_votes(tmp_path):
+    """`softspread spread` on the page's vote file, to 1e-6: names, weights, a decision, a prior."""
+    X, truth = three_clusters()
+    rng = np.random.default_rng(4)
+    prior = 0.6 * np.eye(3)[truth] + 0.4 * rng.dirichlet(np.ones(3), N_ITEMS)
+    np.savez(tmp_path / "X.npz", embeddings=X, ids=np.array(item_names()))
+    np.save(tmp_path / "prior.npy", prior)
+    with running(tmp_path / "data", auth=False, prior=prior) as service:
+        for person, noise in (("ann", 0.1), ("ben", 0.3), ("=eve", 0.9)):
+            for row in range(0, N_ITEMS, 1 if person == "ann" else 2):
+                column = int(rng.integers(3)) if rng.random() < noise else int(truth[row])
+                vote(service, person, item_names()[row], CLASSES[column], f"k{row}", unsure=row % 5 == 0)
+        service.submit([service.undo("ben", "k4", "u")]).result(10)
+        service.submit(service.decide("lead", "item-007", "bee", "d")).result(10)
+        wait_until_applied(service)
+        for name in ("votes.csv", "soft_labels.csv"):
+            write(service, tmp_path / name)
+    files = ("-e", tmp_path / "X.npz", "-v", tmp_path / "votes.csv", "--prior", tmp_path / "prior.npy")
+    asked = ("--classes", ",".join(CLASSES), "--n-neighbors", 5, "-o", tmp_path / "spread.csv")
+    result = command_line.run("spread", *files, *asked)
+    assert result.exit_code == 0, result.output
+    found, expected = (read_soft_labels(tmp_path / name) for name in ("soft_labels.csv", "spread.csv"))
+    assert found.ids.tolist() == expected.ids.tolist()
+    for name in ("p", "evidence", "lower", "upper"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=0, atol=1e-6)
+    assert [str(name) for name in found.verdict] == [str(name) for name in expected.verdict]
 
 
 def test_label_studio_takes_the_json_export(voted_world):

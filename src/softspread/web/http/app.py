@@ -19,6 +19,7 @@ from softspread.web.log.accounts import DAY, RULES, AccountRules, Accounts
 from softspread.web.project.service import Service
 
 LARGEST_BATCH = 2**26  # bytes that Label Studio may send at once: thousands of tasks
+LARGEST_UPLOAD = 2**29  # bytes of items that are added at once
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -79,16 +80,17 @@ def create_app(
 
 
 def largest_body(context: AppContext) -> Largest:
-    """How much a request may send: more only for batches of Label Studio, and only for those who may."""
+    """How much a request may send: more only for items and batches of Label Studio, by those who may."""
     batches = tuple(f"/{name}" for name in ("predict", "webhook"))
 
     async def largest(scope: Scope) -> int:
-        if not scope["path"].endswith(batches):
+        upload = scope["method"] == "POST" and scope["path"] == project.ITEMS_PATH
+        if not (upload or scope["path"].endswith(batches)):
             return LARGEST_BODY
         with suppress(StoreError):  # the route says that the database does not answer
             user = await context.authenticate(Request(scope))
             if user is not None and user.is_admin:
-                return LARGEST_BATCH
+                return LARGEST_UPLOAD if upload else LARGEST_BATCH
         return LARGEST_BODY
 
     return largest

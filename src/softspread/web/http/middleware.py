@@ -13,7 +13,8 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY = 2**20  # bytes; a hundred votes are 20 kB
-BODY_SECONDS = 60.0  # until a body is complete
+BODY_SECONDS = 60.0  # until a body is complete ...
+SLOWEST = 2**20  # ... and longer where more is allowed: until it would be complete at so many bytes a second
 # Of an empty style element: plotly makes one and adds its rules by script, which the policy allows.
 EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 SECURITY_HEADERS = {
@@ -77,7 +78,7 @@ class SecurityMiddleware:
             await _refuse(send_guarded, 413, too_large)
             return
         received, complete, refused = 0, False, (0, "")
-        until = asyncio.get_running_loop().time() + self._patience
+        until = asyncio.get_running_loop().time() + max(self._patience, largest / SLOWEST)
 
         async def receive_counted() -> Message:
             nonlocal received, complete, refused

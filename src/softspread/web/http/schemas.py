@@ -12,6 +12,7 @@ from softspread.web.log.entry import (
     LONGEST_NOTE,
     Outcome,
 )
+from softspread.web.project.classes import LONGEST_DESCRIPTION, MOST_EXAMPLES
 from softspread.web.project.service import MOST_AHEAD, Card, Progress
 from softspread.web.project.settings import LONGEST_GUIDELINES, LONGEST_QUESTION, MOST_CLASSES
 
@@ -169,10 +170,16 @@ class ItemIn(Strict):
 
 
 class ClassIn(Strict):
-    """A class as it shall be; ``was``: the present classes that it takes in with their votes."""
+    """A class as it shall be; ``was``: the present classes that it takes in with their votes.
+
+    Colour, description and examples (ids of items) are what people see; what is left out stays.
+    """
 
     name: Label
     was: Annotated[list[Label], Field(max_length=MOST_CLASSES)] = []
+    colour: Annotated[str, StringConstraints(pattern="^(#[0-9a-f]{6})?$")] | None = None
+    description: Annotated[str, StringConstraints(max_length=LONGEST_DESCRIPTION)] | None = None
+    examples: Annotated[list[ItemId], Field(max_length=MOST_EXAMPLES)] | None = None
 
 
 class ClassesIn(Strict):
@@ -214,12 +221,22 @@ class SyncOut(OutcomesOut):
     revision: int
 
 
+class ClassNoteOut(BaseModel):
+    """What people are told about a class."""
+
+    name: str
+    colour: str
+    description: str
+    examples: list[str]
+
+
 class ProjectOut(BaseModel):
     """What is voted on."""
 
     title: str
     question: str
     classes: list[str]
+    class_notes: list[ClassNoteOut]
     mode: str
     strategy: str
     overlap: int

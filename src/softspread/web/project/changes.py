@@ -17,7 +17,7 @@ FACT = "settings"
 CHANGEABLE = (
     *("title", "question", "guidelines", "status"),
     *("mode", "strategy", "overlap", "uniform_share", "gold_share"),
-    *("classes", "merged", "left_out"),
+    *("classes", "merged", "class_notes", "left_out"),
 )
 LEARNED = ("classes", "merged", "left_out")  # of these, the page learns again before they are in force
 

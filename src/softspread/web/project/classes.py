@@ -7,21 +7,64 @@ a restart reads the log the same way. A name never means two classes: one that w
 for something else.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from softspread._common.types import FloatArray
 from softspread.errors import InputError
 
+LONGEST_DESCRIPTION = 1_000  # characters
+MOST_EXAMPLES = 6  # of a class
+COLOUR = re.compile("#[0-9a-f]{6}")
+
+
+class ClassNote(NamedTuple):
+    """What people are told about a class; kept as a list in the database."""
+
+    name: str
+    colour: str = ""  # such as "#3366cc"; empty: the page's own
+    description: str = ""
+    examples: tuple[str, ...] = ()  # ids of items that show it
+
+    def check(self) -> None:
+        """Refuse what a page could not show."""
+        if self.colour and not COLOUR.fullmatch(self.colour):
+            raise InputError(f"a colour is written like #3366cc, got {self.colour!r} for {self.name!r}.")
+        if len(self.description) > LONGEST_DESCRIPTION or "\0" in self.description:
+            raise InputError(
+                f"the description of {self.name!r} may have at most {LONGEST_DESCRIPTION:,} characters and "
+                f"no zero byte, got {len(self.description):,} characters."
+            )
+        if len(self.examples) > MOST_EXAMPLES:
+            raise InputError(
+                f"a class may have at most {MOST_EXAMPLES} examples, got {len(self.examples)} for "
+                f"{self.name!r}."
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class WantedClass:
-    """A class as it shall be."""
+    """A class as it shall be; what is None stays as it was."""
 
     name: str
     was: tuple[str, ...] = ()  # present classes that it takes in, with their votes; none: a new class
+    colour: str | None = None
+    description: str | None = None
+    examples: tuple[str, ...] | None = None
+
+    def note(self, earlier: Mapping[str, ClassNote]) -> ClassNote:
+        """What people are told about it, given what they were told about the present classes."""
+        before = next((earlier[name] for name in self.was if name in earlier), ClassNote(self.name))
+        return ClassNote(
+            self.name,
+            before.colour if self.colour is None else self.colour,
+            before.description if self.description is None else self.description,
+            before.examples if self.examples is None else self.examples,
+        )
 
 
 def rename(

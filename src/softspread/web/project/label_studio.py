@@ -76,7 +76,8 @@ class LabelStudio:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._setup = Setup(**(service.store.fact(FACT) or {}))
-        self._files: dict[str, int | None] | None = None  # stored file name -> row, None: several items
+        self._files: dict[str, int | None] = {}  # stored file name -> row, None: several items
+        self._named = 0  # items that are in it
         self._shown: dict[int, str] = {}  # row -> what the project's task shows
         self._matched: set[str] = set()  # numbers of tasks
         self._unmatched: dict[str, str] = {}  # number of a task -> what it shows
@@ -130,12 +131,13 @@ class LabelStudio:
         return None if upload is None else self._by_file_name(upload[1])
 
     def _by_file_name(self, stored: str) -> int | None:
-        if self._files is None:
+        ids = self._service.items.ids
+        if self._named < len(ids):  # more may have been added
             files: dict[str, int | None] = {}
-            for row, item in enumerate(self._service.items.ids.tolist()):
+            for row, item in enumerate(ids.tolist()):
                 name = stored_name(PurePosixPath(item).name)
                 files[name] = None if name in files else row
-            self._files = files
+            self._files, self._named = files, len(ids)
         return self._files.get(stored_name(stored))
 
     def _remember(self, number: str, row: int | None, data: Mapping[str, Any], values: Sequence[str]) -> None:

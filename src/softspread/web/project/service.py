@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ from softspread.web.log.ledger import Ledger
 from softspread.web.log.store import Store
 from softspread.web.log.suggestions import written
 from softspread.web.log.writer import Writer
+from softspread.web.project.additions import Contents, keep, with_additions
 from softspread.web.project.analyst import Analyst, latency, records, timeline
 from softspread.web.project.changes import LEARNED, Changes, ConflictError, read_changes, write_changes
 from softspread.web.project.classes import WantedClass, regrouped, rename
@@ -116,9 +118,9 @@ class Service:
         self.settings, self._started_with, self._refit = settings, settings, refit
         self.changes = Changes({})
         self._changing = threading.Lock()  # one change after the other
-        if len(items) != len(X):
-            raise InputError(f"there are {len(items):,} items but {len(X):,} embeddings.")
-        self.items, self._X, self._graph, self._features = items, X, graph, features
+        self._present = self._wanted = with_additions(settings.data_dir, Contents(items, X))
+        self.items, self._features = self._present.items, features
+        self._graph = graph if len(self.items) == len(items) else None
         self._prior: FloatArray | None = None
         if prior is not None:
             self._prior = validation.prior(prior, len(items), len(settings.classes))
@@ -158,14 +160,9 @@ class Service:
             settings = self.changes.applied_to(self._started_with)
             self._take_settings(settings)
             self.page_revision = self.changes.revision
-            self.history = self._read_log(settings)
-            self.graph = self._graph or load_or_build(
-                settings.data_dir / GRAPH_FILE,
-                self._X,
-                digest_array(self._X).hex(),
-                settings.n_neighbors,
-            )
-            self.learner = self._new_learner(settings, self.history)
+            self.history = self._read_log(settings, self.items)
+            self.graph = self._graph or self._graph_of(self._present)
+            self.learner = self._new_learner(settings, self.history, self.items, self.graph)
             self.state = LiveState(self.learner, self.history, self.items.ids, refit=self._refit)
             self.clock.not_before(self.history.last_time)
             self.ledger = Ledger(self._place_of)
@@ -217,9 +214,35 @@ class Service:
         self._changed()
 
     def change_classes(self, wanted: Sequence[WantedClass], revision: int | None = None) -> None:
-        """Rename, merge, order or add classes; in force as soon as the page has learned again."""
-        names, merged = rename(self._target.classes, dict(self._target.merged), wanted)
-        self.change({"classes": list(names), "merged": [list(pair) for pair in merged.items()]}, revision)
+        """Rename, merge, order, add or describe classes; names hold as soon as the page has learned again."""
+        target = self._target
+        names, merged = rename(target.classes, dict(target.merged), wanted)
+        notes = [one.note(target.notes) for one in wanted]
+        for item in (item for note in notes for item in note.examples):
+            self.row_of(item)
+        values = {"classes": list(names), "merged": [list(pair) for pair in merged.items()]}
+        self.change(values | {"class_notes": [list(note) for note in notes]}, revision)
+
+    def add_items(self, embeddings: Path, contents: Path | None = None) -> int:
+        """Add items while people vote; how many.
+
+        On return they are on the disk; they are handed out as soon as the page has learned again.
+
+        Parameters
+        ----------
+        embeddings : file with ids, as many dimensions as the items so far
+        contents : a .zip with pictures, texts, sounds or films, or a table with item and text; None: bare ids
+        """
+        if self._features is not None:
+            raise InputError("this project has unreduced features; add items to both files and start again.")
+        with self._changing:
+            before = len(self._wanted.items)
+            self._wanted = keep(self._started_with.data_dir, self._wanted, embeddings, contents)
+            with self._prepared:
+                self._preparing = True
+                self._prepared.notify_all()
+        self._changed()
+        return len(self._wanted.items) - before
 
     @property
     def _target(self) -> Settings:
@@ -237,7 +260,7 @@ class Service:
             self.queue.set_rule(_queue_rule(settings))
         self.settings = settings
         with self._prepared:
-            self._preparing = settings != target
+            self._preparing = settings != target or self._wanted is not self._present
             if not self._preparing:
                 self.page_revision = changes.revision
             self._prepared.notify_all()
@@ -270,20 +293,24 @@ class Service:
                     self._prepared.notify_all()
 
     def _prepare(self) -> None:
-        target = self._target
-        history = self._read_log(target)
-        learner = self._new_learner(target, history)
-        state = LiveState(learner, history, self.items.ids, refit=self._refit)
+        target, wanted = self._target, self._wanted
+        history = self._read_log(target, wanted.items)
+        graph = self.graph if wanted is self._present else self._graph_of(wanted)
+        learner = self._new_learner(target, history, wanted.items, graph)
+        state = LiveState(learner, history, wanted.items.ids, refit=self._refit)
         state.begin()
         older = self.queue, self.state, self.analyst
         with self._changing, self.writer.paused():
-            if self._target != target and any(
-                getattr(self._target, name) != getattr(target, name) for name in LEARNED
-            ):
+            now = self._target
+            if wanted is not self._wanted or any(getattr(now, n) != getattr(target, n) for n in LEARNED):
                 state.stop()  # changed again meanwhile: once more
                 return
             history.take_blocks(self.store.read_log(history.last_id))
-            self._take_settings(self._target)
+            self._take_settings(now)
+            grown = wanted is not self._present
+            self._present, self.items, self.graph = wanted, wanted.items, graph
+            if history.unknown != self.history.unknown:  # votes in the log name items that came only now
+                self.ledger.read(history)
             queue = self._new_queue(self.settings, history, state)
             queue.take_over(self.queue)
             self.history, self.learner, self.state, self.queue = history, learner, state, queue
@@ -300,23 +327,32 @@ class Service:
         self._changed()
         for part in older:
             part.stop()
+        if grown:
+            self._draw_map()
 
     def _take_settings(self, settings: Settings) -> None:
         self.settings, self.classes = settings, list(settings.classes)
         self._column_of = {name: column for column, name in enumerate(self.classes)}
         self._column_of |= {old: self._column_of[name] for old, name in settings.merged}
 
-    def _read_log(self, settings: Settings) -> History:
-        history = History(self.items.index, settings.classes, dict(settings.merged), settings.left_out)
+    def _graph_of(self, contents: Contents) -> Graph:
+        path, mark = self.settings.data_dir / GRAPH_FILE, digest_array(contents.X).hex()
+        return load_or_build(path, contents.X, mark, self.settings.n_neighbors)
+
+    def _read_log(self, settings: Settings, items: ItemSource) -> History:
+        history = History(items.index, settings.classes, dict(settings.merged), settings.left_out)
         history.take_blocks(self.store.read_log())
         return history
 
-    def _new_learner(self, settings: Settings, history: History) -> Learner:
+    def _new_learner(self, settings: Settings, history: History, items: ItemSource, graph: Graph) -> Learner:
         prior = self._prior
         if prior is not None and settings.classes != self._started_with.classes:
             prior = regrouped(prior, self._started_with.classes, settings.classes, dict(settings.merged))
-        names = Names(len(self.items), np.asarray(self.items.ids), np.array(settings.classes, dtype=object))
-        return Learner(self.graph, history, names, settings.alpha, prior, self._features, settings.n_jobs)
+        if prior is not None and len(prior) < len(items):  # nothing is known about items that were added
+            new = np.full((len(items) - len(prior), prior.shape[1]), 1 / prior.shape[1])
+            prior = np.concatenate([prior, new])
+        names = Names(len(items), np.asarray(items.ids), np.array(settings.classes, dtype=object))
+        return Learner(graph, history, names, settings.alpha, prior, self._features, settings.n_jobs)
 
     def _new_queue(self, settings: Settings, history: History, state: LiveState) -> Queue:
         return Queue(
@@ -335,7 +371,8 @@ class Service:
     def _draw_map(self) -> None:
         lower_priority()
         try:
-            self.map = load_or_map(self.settings.data_dir / MAP_FILE, self._X, digest_array(self._X).hex())
+            X = self._present.X
+            self.map = load_or_map(self.settings.data_dir / MAP_FILE, X, digest_array(X).hex())
             self._changed()
         except StoreError as error:
             logger.warning("no map: %s", error)

@@ -9,6 +9,7 @@ from softspread.errors import InputError
 from softspread.queries.registry import STRATEGIES
 from softspread.tuning.candidates import alpha_candidates
 from softspread.web.log.entry import LONGEST_LABEL
+from softspread.web.project.classes import ClassNote
 
 MODES = ("blind", "assisted")
 RUNNING, PAUSED, FINISHED = STATUSES = ("running", "paused", "finished")
@@ -41,6 +42,7 @@ class Settings:
     strategy: str = "uncertainty"
     overlap: int = 3  # an item is handed out until this many users have voted on it
     merged: tuple[tuple[str, str], ...] = ()  # (earlier name, present class) of renamed and merged classes
+    class_notes: tuple[ClassNote, ...] = ()  # what people are told about classes
     left_out: tuple[str, ...] = ()  # people whose votes do not count
     gold: tuple[tuple[str, str], ...] = ()  # (item, class) with known answers
     gold_share: float = 0.05  # of the items that a user gets
@@ -54,6 +56,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         check_classes(self.classes)
+        for note in self.notes.values():
+            note.check()
         validation.choice("mode", self.mode, MODES)
         validation.choice("status", self.status, STATUSES)
         _check_text("question", self.question, LONGEST_QUESTION)
@@ -80,6 +84,15 @@ class Settings:
                 "without accounts anyone who reaches the page can vote, so --no-auth listens on this machine "
                 f"only, got host {self.host!r}. Leave out --host, or leave out --no-auth."
             )
+
+    @property
+    def notes(self) -> dict[str, ClassNote]:
+        """What people are told about classes, by name; nothing about some."""
+        return {note[0]: ClassNote(*note) for note in self.class_notes}  # plain tuples, from the database
+
+    def note_of(self, name: str) -> ClassNote:
+        """What people are told about one class."""
+        return self.notes.get(name, ClassNote(name))
 
     @property
     def url(self) -> str:

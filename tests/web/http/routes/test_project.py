@@ -95,5 +95,5 @@ def test_classes_are_changed_by_admins_only_and_refused_with_a_reason(world):
     assert (answer.status_code, "need a place" in answer.text) == (400, True)
     assert ada.put("/api/v1/classes", json=wanted | {"revision": 7}).status_code == 409
     assert ada.put("/api/v1/classes", json=wanted).status_code == 200
-    assert world.service.wait_until_prepared(60)
+    assert world.service.wait_until_prepared(300)
     assert world.browser("ben").get("/api/v1/project").json()["classes"] == ["insect", "cat"]

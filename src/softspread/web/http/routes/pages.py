@@ -88,7 +88,9 @@ async def vote(request: Request, user: PageUser, context: Context) -> Response:
     settings = context.service.settings
     keys = zip(settings.classes, class_keys(settings.classes), strict=True)
     config = {
-        "classes": [{"name": name, "key": key} for name, key in keys],
+        "classes": [
+            {"name": name, "key": key, "colour": settings.note_of(name).colour} for name, key in keys
+        ],
         "user": user.name,
         "project": settings.title,
         "csrf": user.csrf,
@@ -101,14 +103,37 @@ async def vote(request: Request, user: PageUser, context: Context) -> Response:
         "mode": settings.mode,
         "guidelines": render(settings.guidelines),
         "many": len(settings.classes) > MANY_CLASSES,
+        "about": _about(context),
     }
     return page(request, "vote.html", user=user, config=config, **shown)
+
+
+def _colours(context: AppContext) -> list[str]:
+    """The colour of every class that a lead has chosen; empty where the page's own will do."""
+    settings = context.service.settings
+    return [settings.note_of(name).colour for name in settings.classes]
+
+
+def _about(context: AppContext) -> list[dict[str, Any]]:
+    """Classes with something to read or to see, with the items that show them."""
+    service = context.service
+    notes = [service.settings.note_of(name) for name in service.settings.classes]
+    found = []
+    for note in notes:
+        rows = [row for row in map(service.items.row_of, note.examples) if row is not None]
+        examples = [
+            {"row": row, "picture": service.items.has_picture(row), "text": service.items.text(row)}
+            for row in rows
+        ]
+        if note.description or examples:
+            found.append(note._asdict() | {"examples": examples})
+    return found
 
 
 @router.get("/dashboard")
 async def dashboard(request: Request, user: PageAdmin, context: Context) -> Response:
     """The dashboard."""
-    config = {"classes": context.service.classes, "csrf": user.csrf}
+    config = {"classes": context.service.classes, "csrf": user.csrf, "colours": _colours(context)}
     return page(request, "dashboard.html", user=user, config=config)
 
 
@@ -137,17 +162,23 @@ async def account(request: Request, user: PageUser, accounts: PageAccounts) -> R
 async def project(request: Request, user: PageAdmin, context: Context) -> Response:
     """The settings."""
     service = context.service
-    config = {"csrf": user.csrf, "revision": service.changes.revision, "classes": service.classes}
+    settings = service.settings
+    config = {
+        "csrf": user.csrf,
+        "revision": service.changes.revision,
+        "classes": [settings.note_of(name)._asdict() for name in settings.classes],
+    }
     limits = {"longest_question": LONGEST_QUESTION, "longest_guidelines": LONGEST_GUIDELINES}
     return page(
         request,
         "project.html",
         user=user,
         config=config,
-        settings=service.settings,
+        settings=settings,
         strategies=STRATEGIES.names(),
-        guidelines=render(service.settings.guidelines),
+        guidelines=render(settings.guidelines),
         preparing=service.preparing,
+        n_items=len(service.items),
         **limits,
     )
 

@@ -10,7 +10,10 @@ const number = (value) => value.toLocaleString("en");
 let seen = -1, wanted = 0, loading = false, last = 0, mapKnown = false;
 
 // ------------------------------------------------------------------------------------------------------------ numbers
+let shownItems = null;
 function showCounts(counts) {
+  if (shownItems !== null && counts.items !== shownItems) location.reload(); // a lead has added some: another map
+  shownItems = counts.items;
   $("n-votes").textContent = number(counts.votes);
   $("n-voted").textContent = number(counts.voted_items);
   $("n-voted-label").textContent = `of ${number(counts.items)} items voted on`;

@@ -47,7 +47,23 @@ $("saved").textContent = sessionStorage.getItem(SAVED) ?? "";
 sessionStorage.removeItem(SAVED);
 
 // ---------------------------------------------------------------------------------------------------------- classes
-function classRow(name, was) {
+const OWN = "#3366cc"; // where the field for a colour begins
+/** Colour, description and examples of a class, folded away. */
+function aboutFields(note) {
+  const own = make("input", { type: "checkbox", checked: Boolean(note.colour), "data-field": "own", class: "check" });
+  const colour = make("input", { type: "color", value: note.colour || OWN, "data-field": "colour", oninput: () => { own.checked = true; } });
+  return make("details", { class: "class-about" }, make("summary", {}, "Colour, description, examples"), make("div", {},
+    make("div", { class: "colour-line" }, make("label", {}, "Colour", colour), make("label", {}, own, " use it")),
+    make("label", {}, "Description", make("textarea", { value: note.description, maxLength: 1000, rows: 2, "data-field": "description" })),
+    make("label", {}, "Examples: ids of items, one per line", make("textarea", { value: note.examples.join("\n"), rows: 2, spellcheck: false, "data-field": "examples" }))));
+}
+function aboutOf(row) {
+  const field = (name) => row.querySelector(`[data-field=${name}]`);
+  return { colour: field("own").checked ? field("colour").value : "", description: field("description").value.trim(), examples: field("examples").value.split("\n").map((line) => line.trim()).filter(Boolean) };
+}
+
+function classRow(note, was) {
+  const name = note.name;
   const move = (step) => ({ target }) => {
     const row = target.closest(".class-row"), other = step < 0 ? row.previousElementSibling : row.nextElementSibling;
     if (other && step < 0) other.before(row);
@@ -55,13 +71,13 @@ function classRow(name, was) {
     target.focus();
   };
   const arrow = (text, word, step) => make("button", { type: "button", title: word, "aria-label": `${word}: ${name || "new class"}`, onclick: move(step) }, text);
-  const row = make("div", { class: "class-row" }, make("input", { value: name, maxLength: 200, autocomplete: "off", "aria-label": was ? `Name of the class ${was}` : "Name of the new class" }), arrow("↑", "Move up", -1), arrow("↓", "Move down", 1));
+  const row = make("div", { class: "class-row" }, make("input", { value: name, maxLength: 200, autocomplete: "off", "aria-label": was ? `Name of the class ${was}` : "Name of the new class" }), arrow("↑", "Move up", -1), arrow("↓", "Move down", 1), aboutFields(note));
   if (was) row.dataset.was = was;
   return row;
 }
-$("class-rows").append(...config.classes.map((name) => classRow(name, name)));
+$("class-rows").append(...config.classes.map((note) => classRow(note, note.name)));
 $("add-class").addEventListener("click", () => {
-  const row = classRow("", "");
+  const row = classRow({ name: "", colour: "", description: "", examples: [] }, "");
   $("class-rows").append(row);
   row.firstChild.focus();
 });
@@ -70,11 +86,18 @@ $("save-classes").addEventListener("click", () => {
   for (const row of $("class-rows").children) {
     const name = row.firstChild.value.trim();
     if (!name && !row.dataset.was) continue;
-    if (!wanted.has(name)) wanted.set(name, []);
-    if (row.dataset.was) wanted.get(name).push(row.dataset.was);
+    if (!wanted.has(name)) wanted.set(name, { name, was: [], ...aboutOf(row) }); // the first row speaks for merged ones
+    if (row.dataset.was) wanted.get(name).was.push(row.dataset.was);
   }
-  const classes = [...wanted].map(([name, was]) => ({ name, was }));
+  const classes = [...wanted.values()];
   if (classes.some(({ was }) => was.length > 1) && !confirm("Merge these classes? Their votes move along.")) return;
   send("class-problem", () => ask("PUT", "/api/v1/classes", { classes, revision: config.revision }));
+});
+$("add-items").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const body = new FormData(event.target);
+  if (!body.get("contents")?.size) body.delete("contents");
+  $("adding").textContent = "Sending and checking…";
+  send("items-problem", () => ask("POST", "/api/v1/items", body)).finally(() => { $("adding").textContent = ""; });
 });
 if (!$("preparing").hidden) setTimeout(() => location.reload(), 3000);

@@ -38,12 +38,13 @@ const PATIENCE = 15000; // milliseconds until a silent server counts as away
 export async function ask(method, path, body) {
   const headers = { Accept: "application/json" };
   if (method !== "GET") headers["X-CSRF-Token"] = config.csrf;
-  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const files = body instanceof FormData;
+  if (body !== undefined && !files) headers["Content-Type"] = "application/json";
   let answer;
   try {
     answer = await fetch(path, {
-      method, headers, body: body === undefined ? undefined : JSON.stringify(body),
-      credentials: "same-origin", signal: AbortSignal.timeout ? AbortSignal.timeout(PATIENCE) : undefined,
+      method, headers, body: body === undefined || files ? body : JSON.stringify(body),
+      credentials: "same-origin", signal: AbortSignal.timeout && !files ? AbortSignal.timeout(PATIENCE) : undefined,
     });
   } catch {
     throw new RequestError(0, "no connection");
@@ -77,7 +78,8 @@ export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} 
 export const when = (seconds) => new Date(1000 * seconds).toLocaleString();
 
 const NAMED = ["#3366cc", "#e8710a", "#1b9e4b", "#d62839", "#8e44ad", "#00899e", "#b8860b", "#e0559e", "#5f6b7a", "#7cb518"];
-/** One colour per class: ten by hand, then around the wheel. */
+/** One colour per class: the lead's, or ten by hand, then around the wheel. */
 export function classColour(number) {
+  if (config.colours?.[number]) return config.colours[number];
   return number < NAMED.length ? NAMED[number] : `hsl(${(number * 137.5) % 360} 62% ${38 + 14 * (number % 3)}%)`;
 }

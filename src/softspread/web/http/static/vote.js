@@ -27,12 +27,16 @@ const broken = new Set(); // items that could not be shown here
 const pictures = new Map(); // row -> Image, kept so that the browser keeps the bytes
 
 // ---------------------------------------------------------------------------------------------------------- the page
-const buttons = config.classes.map(({ name, key }) => {
+const buttons = config.classes.map(({ name, key, colour }) => {
   const hint = make("span", { class: "hint", "aria-hidden": "true", hidden: true });
   const hintText = make("span", { class: "hint-text", hidden: true });
   const button = make("button", { class: "class", type: "button", onclick: () => vote(name) },
     ...(key ? [make("kbd", { "aria-hidden": "true" }, key)] : []), make("span", { class: "name" }, name), hintText, hint);
   if (key) button.setAttribute("aria-keyshortcuts", key);
+  if (colour) {
+    button.classList.add("coloured");
+    button.style.setProperty("--colour", colour);
+  }
   $("classes").append(button);
   return { name, button, hint, hintText };
 });
