@@ -31,7 +31,6 @@ from softspread.web.project.settings import Settings
 DATASETS = ("cifar10h", "davidson", "chaosnli", "mdagreement")
 PEOPLE = 8
 AT_ONCE = 10  # items that a person takes before the pool is chosen again
-LOOKS = (1.0, 2.0)  # votes per item
 NOT_BY_ITSELF = RefitRule(fewest=10**9)  # fits come where the simulation asks for them ...
 PAGES_RULE = REFIT  # ... as often as the page would
 MEASURES = {"rmse": "RMSE", "accuracy": "accuracy", "agreement": "agreement with a new vote"}
@@ -81,15 +80,16 @@ def vote(service: Service, dataset: Dataset, number: int, rng: np.random.Generat
 def look(service: Service, dataset: Dataset) -> list[dict[str, Any]]:
     """What the dashboard says, what is true, and what the same votes say when taken for random ones."""
     service.state.learn()
-    service.analyst.update_quality()
-    labeler = service.state.learned.labeler
+    learned = service.state.learned
+    labeler = learned.labeler
     p = labeler.predict_proba()
     true = {
         "rmse": metrics.rmse(dataset.truth, p),
         "accuracy": metrics.accuracy(dataset.truth, p),
         "agreement": float(dataset.truth[np.arange(len(p)), p.argmax(axis=1)].mean()),
     }
-    said = service.analyst.quality["quality"]
+    said = service.analyst._quality(learned, np.random.default_rng(learned.n_votes))
+    assert said is not None
     unaware = labeler.quality(confidence_level=LEVEL, random_state=0)
     rows = []
     for measure, title in MEASURES.items():
@@ -109,20 +109,29 @@ def look(service: Service, dataset: Dataset) -> list[dict[str, Any]]:
     return rows
 
 
-def run(sheet: Sheet, args: argparse.Namespace) -> None:
-    """All datasets and draws; single runs and their sums."""
-    found: dict[tuple[str, float, str], list[dict[str, Any]]] = {}
-    for name in DATASETS:
-        dataset = load(name, args.data, SIZE)
-        for draw in range(args.draws):
+Found = dict[tuple[str, float, str], list[dict[str, Any]]]  # rows by dataset, votes per item, measure
+
+
+def run(args: argparse.Namespace) -> None:
+    """One draw of every dataset after the other; what there is so far is stored after each."""
+    found: Found = {}
+    for draw in range(args.draws):
+        for name in DATASETS:
+            dataset = load(name, args.data, SIZE)
             rng = np.random.default_rng([draw, seed_of(name)])
             with project(dataset, int(rng.integers(2**31))) as service:
-                for budget in LOOKS:
+                for budget in args.votes:
                     vote(service, dataset, round(budget * len(dataset.truth)), rng)
                     for row in look(service, dataset):
                         found.setdefault((name, budget, row["measure"]), []).append(row)
                         found.setdefault(("all", budget, row["measure"]), []).append(row)
                         print(name, draw, budget, *row.values(), flush=True)
+        store_so_far(found)
+
+
+def store_so_far(found: Found) -> None:
+    """The table of all runs so far."""
+    sheet = Sheet("page_quality")
     title = "The page's own numbers under its default strategy: 90 % intervals that held"
     for (name, budget, measure), rows in sorted(found.items(), key=lambda one: one[0][2]):
         error = np.array([row["said"] - row["true"] for row in rows])
@@ -135,7 +144,7 @@ def run(sheet: Sheet, args: argparse.Namespace) -> None:
                 "runs": len(rows),
                 "true": float(np.mean([row["true"] for row in rows])),
                 "said": float(np.mean([row["said"] for row in rows])),
-                "its error": float(error.std(ddof=1) / np.sqrt(len(rows))),
+                "its error": float(error.std(ddof=1) / np.sqrt(len(rows))) if len(rows) > 1 else None,
                 "width": float(np.mean([row["upper"] - row["lower"] for row in rows])),
                 "held": int(sum(row["held"] for row in rows)),
                 "worst miss": max(
@@ -145,6 +154,7 @@ def run(sheet: Sheet, args: argparse.Namespace) -> None:
                 "random held": int(sum(row["random held"] for row in rows)),
             },
         )
+    print(sheet.save())
 
 
 def main() -> None:
@@ -154,10 +164,8 @@ def main() -> None:
     )
     parser.add_argument("--draws", type=int, default=8)
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[1] / "../shared/data")
-    args = parser.parse_args()
-    sheet = Sheet("page_quality")
-    run(sheet, args)
-    print(sheet.save())
+    parser.add_argument("--votes", type=float, nargs="+", default=[1.0, 2.0], help="votes per item")
+    run(parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
-PATIENCE = 20_000  # milliseconds; the machine may be busy
+PATIENCE = 60_000  # milliseconds; the machine may be busy
 
 
 @pytest.fixture(scope="module")
