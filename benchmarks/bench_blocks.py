@@ -2,20 +2,26 @@
 
 `python -m benchmarks.bench_blocks --sizes 30000,100000,300000 --cluster 100000 --out blocks.json`
 
-Each size is a process of its own, with one thread. `python -m experiments.blocks blocks.json` fits a cost
-model to the records and stores the tables of the documentation.
+Each size is a process of its own, with one thread unless told otherwise. With `--kill 60,300` the process is
+killed (SIGKILL) after so many seconds, and again after so many more, and each time started again; what all
+attempts took is added up. `python -m experiments.blocks blocks.json` fits a cost model to the records and
+stores the tables of the documentation.
 """
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import numpy as np
@@ -31,77 +37,121 @@ from benchmarks._common import (
     say,
 )
 
-ALPHA, LIMIT = 0.9, "4GB"
-BLOCK = 50_000
+ALPHA = 0.9
+SAMPLED = 2.0  # seconds between two looks at memory and disk
 
 
-def files(folder: Path, n: int) -> tuple[Path, np.ndarray]:
-    """Items of one size in a file, and votes on a tenth of them as labels."""
-    path = folder / "X.npy"
+@dataclass
+class Spent:
+    """What this process has taken so far, by stage; written down as it goes, as it may be killed."""
+
+    file: Path
+    stages: dict[str, float] = field(default_factory=dict)
+    open: tuple[str, float] | None = None  # the stage that is running, and the processor time at its start
+    disk: int = 0
+    began: float = field(default_factory=time.perf_counter)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Counts what a stage takes."""
+        self.open = name, time.process_time()
+        try:
+            yield
+        finally:
+            self.stages, self.open = self._by_stage(), None
+
+    def _by_stage(self) -> dict[str, float]:
+        if self.open is None:
+            return dict(self.stages)
+        name, begin = self.open
+        return self.stages | {name: self.stages.get(name, 0.0) + time.process_time() - begin}
+
+    def write(self) -> None:
+        """What was taken until now."""
+        record = {
+            "wall": time.perf_counter() - self.began,
+            "cpu": time.process_time(),
+            "peak": peak_bytes(),
+            "disk": self.disk,
+            "stages": self._by_stage(),
+        }
+        self.file.write_text(json.dumps(record))
+
+
+def make_files(given: argparse.Namespace) -> Record:
+    """Items of one size, and votes on a tenth of them as labels."""
+    folder, n = given.folder, given.sizes[0]
     X, classes = make_items(n, 0)
-    np.save(path, X)
+    np.save(folder / "X.npy", X)
     rows, labels = make_votes(classes, 0)
     y = np.full(n, -1)
     y[rows] = labels
-    return path, y
+    np.save(folder / "y.npy", y)
+    return {}
 
 
-def measure(way: str, n: int) -> Record:
-    """One fit, in this process."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        path, y = files(folder, n)
-        before = peak_bytes()
-        record = (in_memory if way == "memory" else in_blocks)(folder, path, y, way)
-        return {"way": way, "n": n, "items_bytes": before, **record}
-
-
-def in_memory(folder: Path, path: Path, y: np.ndarray, way: str) -> Record:
+def in_memory(given: argparse.Namespace) -> Record:
     """The estimator, from arrays to soft labels with intervals."""
     from softspread import ProbabilisticLabelSpreading
 
-    wall, cpu = time.perf_counter(), time.process_time()
-    est = ProbabilisticLabelSpreading(alpha=ALPHA, n_neighbors=N_NEIGHBORS, random_state=0)
-    est.fit(np.load(path), y).soft_labels(0.9, "wilson").to_frame().to_parquet(folder / "s.parquet")
+    folder, wall, cpu = given.folder, time.perf_counter(), time.process_time()
+    est = ProbabilisticLabelSpreading(
+        alpha=ALPHA, n_neighbors=given.neighbors, n_jobs=given.threads, random_state=0
+    )
+    est.fit(np.load(folder / "X.npy"), np.load(folder / "y.npy"))
+    est.soft_labels(0.9, "wilson").to_frame().to_parquet(folder / "memory.parquet")
     return {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "peak": peak_bytes()}
 
 
-def in_blocks(folder: Path, path: Path, y: np.ndarray, way: str) -> Record:
-    """A run in blocks, by one process or by two workers of a local cluster; seconds by stage."""
+def in_blocks(given: argparse.Namespace) -> Record:
+    """A run in blocks by one process; what it took is in the files of its attempts."""
+    from softspread import spread_in_blocks
+
+    with watched(given.folder):
+        done = spread_in_blocks(*arguments(given), **settings(given), n_jobs=given.threads)
+    return facts_of(done)
+
+
+def on_dask(given: argparse.Namespace) -> Record:
+    """The same by two workers of a local cluster, whose processor time is read at the end."""
     from softspread import spread_in_blocks
     from softspread.blocks.cluster import connected
-    from softspread.blocks.run import Runner
+    from softspread.blocks.plan import parse_size
 
-    stages: dict[str, float] = {}
-    for name in ("complete", "take_votes", "solve"):
-        setattr(Runner, name, _timed(getattr(Runner, name), name, stages))
-    given: dict[str, Any] = {
-        "alpha": ALPHA,
-        "n_neighbors": N_NEIGHBORS,
-        "block_items": BLOCK,
-        "memory_limit": LIMIT,
-    }
     wall, cpu = time.perf_counter(), time.process_time()
-    with watched(folder) as disk:
-        if way == "dask":
-            with connected("local", 2 * 10**9) as client:
-                started = time.perf_counter() - wall
-                done = spread_in_blocks(path, y, folder / "s.parquet", client=client, **given)
-                workers = client.run(lambda: (time.process_time(), peak_bytes()))
-        else:
-            done, workers, started = (
-                spread_in_blocks(path, y, folder / "s.parquet", n_jobs=1, **given),
-                {},
-                0.0,
-            )
-    facts, times = done.facts, list(workers.values())
+    with connected("local", parse_size(given.limit)) as client:
+        started = time.perf_counter() - wall
+        done = spread_in_blocks(*arguments(given), **settings(given), client=client)
+        workers = list(client.run(lambda: (time.process_time(), peak_bytes())).values())
     return {
         "wall": time.perf_counter() - wall,
         "cluster_start": started,
-        "cpu": time.process_time() - cpu + sum(seconds for seconds, _ in times),
-        "peak": max([peak_bytes(), *(size for _, size in times)]),
-        "disk": disk["bytes"],
-        "stages": stages,
+        "cpu": time.process_time() - cpu + sum(seconds for seconds, _ in workers),
+        "peak": max(size for _, size in workers),
+        "peak_of_driver": peak_bytes(),
+        **facts_of(done),
+    }
+
+
+def arguments(given: argparse.Namespace) -> tuple[Path, np.ndarray, Path]:
+    """Items, votes, target."""
+    return given.folder / "X.npy", np.load(given.folder / "y.npy"), given.folder / "soft.parquet"
+
+
+def settings(given: argparse.Namespace) -> dict[str, Any]:
+    """What all runs in blocks are given."""
+    return {
+        "alpha": ALPHA,
+        "n_neighbors": given.neighbors,
+        "block_items": given.block_items,
+        "memory_limit": given.limit,
+    }
+
+
+def facts_of(done: Any) -> Record:
+    """What a run says about itself."""
+    facts = done.facts
+    return {
         "steps": facts["solve"]["iterations"],
         "residual": facts["solve"]["residual"],
         "recall": facts["graph"]["recall"],
@@ -109,41 +159,51 @@ def in_blocks(folder: Path, path: Path, y: np.ndarray, way: str) -> Record:
         "touched": facts["graph"]["touched_per_block"],
         "halo": facts["graph"]["halo_per_item"],
         "global_solves": facts["scales"]["global_solves"],
+        "certified": facts["scales"]["certified"],
     }
 
 
-def _timed(method: Any, name: str, stages: dict[str, float]) -> Any:
-    def call(self: Any, *arguments: Any) -> Any:
-        begin = time.process_time()
-        try:
-            return method(self, *arguments)
-        finally:
-            stage = arguments[0] if name == "complete" else name
-            stages[stage] = stages.get(stage, 0.0) + time.process_time() - begin
+@contextmanager
+def watched(folder: Path) -> Iterator[None]:
+    """Write down, again and again, what this process takes and how much of the disk the folder does."""
+    from softspread.blocks.run import Runner
+
+    spent = Spent(folder / f"attempt-{len(list(folder.glob('attempt-*.json')))}.json")
+    for name in ("complete", "take_votes", "solve"):
+        setattr(Runner, name, _counted(getattr(Runner, name), name, spent))
+    stop = threading.Event()
+
+    def look() -> None:
+        while not stop.wait(SAMPLED):
+            spent.disk = max(spent.disk, bytes_in(folder))
+            spent.write()
+
+    watcher = threading.Thread(target=look, daemon=True)
+    watcher.start()
+    yield
+    stop.set()
+    watcher.join()
+    spent.write()
+
+
+def _counted(method: Any, name: str, spent: Spent) -> Any:
+    def call(self: Any, *given: Any) -> Any:
+        with spent.stage(given[0] if name == "complete" else name):
+            return method(self, *given)
 
     return call
 
 
-@contextmanager
-def watched(folder: Path) -> Any:
-    """The most bytes that files in a folder have taken."""
-    found, stop = {"bytes": 0}, threading.Event()
-
-    def look() -> None:
-        while not stop.wait(0.5):
-            sizes = []
-            for file in folder.rglob("*"):
-                try:
-                    sizes.append(file.stat().st_size if file.is_file() else 0)
-                except FileNotFoundError:  # removed meanwhile
-                    continue
-            found["bytes"] = max(found["bytes"], sum(sizes))
-
-    watcher = threading.Thread(target=look, daemon=True)
-    watcher.start()
-    yield found
-    stop.set()
-    watcher.join()
+def bytes_in(folder: Path) -> int:
+    """Size of all files below a folder, as far as they stay there."""
+    total = 0
+    for path, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += (Path(path) / name).stat().st_size
+            except FileNotFoundError:  # removed meanwhile
+                continue
+    return total
 
 
 def peak_bytes() -> int:
@@ -151,14 +211,44 @@ def peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def fresh(way: str, n: int) -> Record:
-    """The same in a process of its own."""
+WAYS = {"files": make_files, "memory": in_memory, "blocks": in_blocks, "dask": on_dask}
+
+
+def fresh(way: str, given: argparse.Namespace, n: int, folder: Path) -> Record:
+    """One fit in a process of its own; killed and started again as asked."""
     command = [sys.executable, "-m", "benchmarks.bench_blocks", "--one", way, "--sizes", str(n)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr[-2000:])
-    record: Record = json.loads(done.stdout.splitlines()[-1])
-    return record
+    command += ["--folder", str(folder), "--limit", given.limit, "--neighbors", str(given.neighbors)]
+    command += ["--threads", str(given.threads)]
+    if given.block_items:
+        command += ["--block-items", str(given.block_items)]
+    waits: list[float | None] = [*given.kill, None] if way == "blocks" else [None]
+    for wait in waits:
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        try:
+            out, errors = process.communicate(timeout=wait)
+            break
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+    if process.returncode:
+        raise RuntimeError(errors[-2000:])
+    record: Record = {"way": way, "n": n, "n_neighbors": given.neighbors, "threads": given.threads}
+    record |= {"kills": waits.index(wait)} | json.loads(out.splitlines()[-1])
+    return record | of_attempts(folder) if way == "blocks" else record
+
+
+def of_attempts(folder: Path) -> Record:
+    """What all attempts at one run took."""
+    attempts = [json.loads(file.read_text()) for file in sorted(folder.glob("attempt-*.json"))]
+    stages: dict[str, float] = {}
+    for attempt in attempts:
+        for name, seconds in attempt["stages"].items():
+            stages[name] = stages.get(name, 0.0) + seconds
+    summed = {name: sum(attempt[name] for attempt in attempts) for name in ("wall", "cpu")}
+    most = {name: max(attempt[name] for attempt in attempts) for name in ("peak", "disk")}
+    return summed | most | {"stages": stages}
 
 
 def show(record: Record) -> None:
@@ -172,24 +262,35 @@ def show(record: Record) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", default="30000,100000,300000")
+    parser.add_argument("--sizes", type=_numbers, default=[30_000, 100_000, 300_000])
     parser.add_argument("--cluster", type=int, default=0, help="also memory and Dask at this size")
-    parser.add_argument("--one", choices=("memory", "blocks", "dask"))
+    parser.add_argument("--neighbors", type=int, default=N_NEIGHBORS)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--limit", default="4GB", help="memory of a process")
+    parser.add_argument("--block-items", type=int, help="by default what the limit allows")
+    parser.add_argument("--kill", type=_numbers, default=[], help="seconds after which a run is killed")
+    parser.add_argument("--one", choices=tuple(WAYS), help="in this process")
+    parser.add_argument("--folder", type=Path, help="where items and blocks are kept while it runs")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    sizes = [int(float(size)) for size in given.sizes.split(",")]
     if given.one:
-        print(json.dumps(measure(given.one, sizes[0])))
+        print(json.dumps(WAYS[given.one](given)))
         return
     about = {"machine": describe_machine(), "run": this_run()}
     records: list[Record] = []
-    for way, n in [("blocks", n) for n in sizes] + [
-        (way, given.cluster) for way in ("memory", "dask") if given.cluster
-    ]:
-        records.append(fresh(way, n))
+    ways = [("blocks", n) for n in given.sizes]
+    ways += [(way, given.cluster) for way in ("memory", "dask") if given.cluster]
+    for way, n in ways:
+        with tempfile.TemporaryDirectory(dir=given.folder) as name:
+            fresh("files", given, n, Path(name))
+            records.append(fresh(way, given, n, Path(name)))
         show(records[-1])
         if given.out:
             given.out.write_text(json.dumps(about | {"records": records}, indent=1))
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(float(part)) for part in text.split(",") if part]
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def without_folders(words: Sequence[str]) -> list[str]:
     """Arguments without the places of files, which differ from machine to machine."""
     kept, left = [], iter(words)
     for word in left:
-        if word in ("--data", "--out", "--jsonl"):
+        if word in ("--data", "--folder", "--out", "--jsonl"):
             next(left, None)
         else:
             kept.append(word)

@@ -5,7 +5,7 @@ import pytest
 
 from small_blocks import assembled_by_place, runner_with_graph, runner_with_scales
 from softspread.blocks import scales as room
-from softspread.blocks.scales import RegionRule, solve_locally, voted_places
+from softspread.blocks.scales import RegionRule, solve_locally
 
 
 def true_scales(job):
@@ -52,17 +52,3 @@ def test_what_no_region_settles_is_left_open_and_solved_on_the_whole_graph(tmp_p
     far = job.store.read("far", 0)
     np.testing.assert_allclose(far["scales"], true_scales(job)[far["places"]], rtol=1e-4)
     assert job.store.facts("far", 0)["solves"] == 48
-
-
-def test_each_voted_item_is_in_one_block(tmp_path):
-    """Positions point at the rows of the table of votes."""
-    runner = runner_with_graph(tmp_path)
-    runner.take_votes()
-    job = runner.job
-    voted = job.store.read("votes", 0, ["voted"])["voted"]
-    seen = []
-    for block in range(job.layout.n_blocks):
-        here, place = voted_places(job, block)
-        assert (job.store.read("vectors", block, ["rows"])["rows"][here] == voted[place]).all()
-        seen += place.tolist()
-    assert sorted(seen) == list(range(len(voted)))

@@ -63,15 +63,24 @@ class Inputs:
         return job.store.write("given", block, arrays, {"objects": ids is not None and ids.dtype == object})
 
 
-def write_votes(job: Job, counted: VoteTable, n_classes: int) -> dict[str, Any]:
-    """Stage "votes", one block: what stands on each voted item, as it counts."""
+def write_votes(job: Job, counted: VoteTable, n_classes: int) -> None:
+    """Stage "votes": the voted items of each block, and what stands on them, as it counts."""
     voted, place = np.unique(counted.rows, return_inverse=True)
     compact = VoteTable(place, counted.columns, counted.weights)
     counts = compact.counts(len(voted), n_classes)
     stands = (counts != 0).any(axis=1)
-    return job.store.write(
-        "votes", 0, {"voted": voted[stands], "counts": counts[stands]}, {"n_votes": len(counted)}
-    )
+    voted, counts = voted[stands], counts[stands]
+    for block in range(job.layout.n_blocks):
+        rows = job.store.read("vectors", block, ["rows"])["rows"]
+        here = np.flatnonzero(np.isin(rows, voted, assume_unique=True))
+        found = np.searchsorted(voted, rows[here])
+        job.store.write("votes", block, {"here": here, "counts": counts[found]})
+
+
+def votes_of_block(job: Job, block: int) -> tuple[IntArray, FloatArray]:
+    """Positions of a block's voted items, (m,), and what stands on them, (m, n_classes)."""
+    found = job.store.read("votes", block)
+    return found["here"], found["counts"]
 
 
 def read_classes(job: Job) -> AnyArray:

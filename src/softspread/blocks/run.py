@@ -36,7 +36,7 @@ from softspread.graph.neighbors import LOW_RECALL
 from softspread.io.soft_labels import PARTS_FACTS
 
 MANIFEST = "manifest.json"
-FORMAT = 1
+FORMAT = 2  # 2: votes are kept by block
 Stage = Callable[[str], AbstractContextManager[Callable[[str], None]]]
 
 
@@ -189,7 +189,7 @@ class Runner:
             self.inputs.write_names(self.job, 0)
         for block in sorted(set(range(n)) - store.present("given")):
             self.inputs.write_block(self.job, block)
-        if not (store.present("choice") and store.present("votes")):
+        if not store.present("choice") or store.present("votes") != set(range(n)):
             self._choose_again()
         chosen = self._facts_of_choice()
         self.know(alpha=chosen["alpha"], prior_strength=chosen["prior_strength"])

@@ -13,6 +13,7 @@ import numpy as np
 
 from softspread._common.types import FloatArray, IntArray
 from softspread._kernels.local_scales import ScaleGoal, local_scales
+from softspread.blocks.inputs import votes_of_block
 from softspread.blocks.job import Job
 from softspread.blocks.regions import grow_region
 from softspread.diffusion.diffusion import scale_accuracy
@@ -68,18 +69,9 @@ def fit_remainder(job: Job, _: int, rule: ScaleRule = SCALES) -> dict[str, Any]:
     return job.store.write("remainder", 0, {}, {"multiple": multiple, "error": min(error, 1e300)})
 
 
-def voted_places(job: Job, block: int) -> tuple[IntArray, IntArray]:
-    """Voted items of a block: their positions in the block, and their rows in the table of votes."""
-    rows = job.store.read("vectors", block, ["rows"])["rows"]
-    voted = job.store.read("votes", 0, ["voted"])["voted"]
-    place = np.minimum(np.searchsorted(voted, rows), len(voted) - 1)
-    here = np.flatnonzero(voted[place] == rows)
-    return here, place[here]
-
-
 def find_scales(job: Job, block: int) -> dict[str, Any]:
     """Stage "scales": the scales of a block's voted items; NaN where no region sufficed."""
-    here, _ = voted_places(job, block)
+    here, _ = votes_of_block(job, block)
     scales, errors = np.ones(len(here)), np.zeros(len(here))
     if len(here) and job.facts["alpha"] > 0 and job.settings.scaling != "none":
         scales, errors = _scales_of(job, here + int(job.layout.starts[block]))

@@ -15,9 +15,9 @@ import numpy as np
 from softspread._common.threads import Workers
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.blocks.chebyshev import RightSide, omegas, residual_of_block, step_block, steps_for
+from softspread.blocks.inputs import votes_of_block
 from softspread.blocks.job import Job
 from softspread.blocks.operator import BlockOperator, read_operator
-from softspread.blocks.scales import voted_places
 
 SEGMENT = 24  # steps between two checkpoints
 SOLVE_SHARE = 0.1  # of tol, as a fit in memory solves
@@ -53,8 +53,7 @@ def stage_after(step: int) -> str:
 
 def right_side(job: Job, block: int) -> RightSide:
     """What the votes on a block's items put into the system: counts over scales, theory [mass]."""
-    here, place = voted_places(job, block)
-    counts = job.store.read("votes", 0, ["counts"])["counts"][place]
+    here, counts = votes_of_block(job, block)
     found = job.store.read("scales", block, ["scales"])["scales"]
     far = job.store.read("far", 0)
     unknown = np.flatnonzero(np.isnan(found))
