@@ -5,7 +5,8 @@
 Each size is a process of its own, with one thread unless told otherwise. With `--kill 60,300` the process is
 killed (SIGKILL) after so many seconds, and again after so many more, and each time started again; what all
 attempts took is added up. `python -m experiments.blocks blocks.json` fits a cost model to the records and
-stores the tables of the documentation.
+stores the tables of the documentation. A `--folder` is kept: the same call goes on where an earlier one,
+killed from outside, has stood.
 """
 
 import argparse
@@ -167,7 +168,8 @@ def watched(folder: Path) -> Iterator[None]:
     """Write down, again and again, what this process takes and how much of the disk the folder does."""
     from softspread.blocks.run import Runner
 
-    spent = Spent(folder / f"attempt-{len(list(folder.glob('attempt-*.json')))}.json")
+    spent = Spent(folder / f"attempt-{attempts(folder)}.json")
+    spent.write()
     for name in ("complete", "take_votes", "solve"):
         setattr(Runner, name, _counted(getattr(Runner, name), name, spent))
     stop = threading.Event()
@@ -221,7 +223,7 @@ def fresh(way: str, given: argparse.Namespace, n: int, folder: Path) -> Record:
     if given.block_items:
         command += ["--block-items", str(given.block_items)]
     waits: list[float | None] = [*given.kill, None] if way == "blocks" else [None]
-    for wait in waits:
+    for wait in waits[attempts(folder) if way == "blocks" else 0 :] or [None]:
         process = subprocess.Popen(
             command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -234,20 +236,39 @@ def fresh(way: str, given: argparse.Namespace, n: int, folder: Path) -> Record:
     if process.returncode:
         raise RuntimeError(errors[-2000:])
     record: Record = {"way": way, "n": n, "n_neighbors": given.neighbors, "threads": given.threads}
-    record |= {"kills": waits.index(wait)} | json.loads(out.splitlines()[-1])
+    record |= json.loads(out.splitlines()[-1])
     return record | of_attempts(folder) if way == "blocks" else record
+
+
+def attempts(folder: Path) -> int:
+    """How many attempts at a run have begun."""
+    return len(list(folder.glob("attempt-*.json")))
+
+
+@contextmanager
+def home(folder: Path | None, n: int) -> Iterator[Path]:
+    """Where the items and blocks of one size are kept: for good in a folder that was asked for."""
+    if folder is None:
+        with tempfile.TemporaryDirectory() as name:
+            yield Path(name)
+        return
+    kept = folder / f"n{n}"
+    kept.mkdir(parents=True, exist_ok=True)
+    yield kept
 
 
 def of_attempts(folder: Path) -> Record:
     """What all attempts at one run took."""
-    attempts = [json.loads(file.read_text()) for file in sorted(folder.glob("attempt-*.json"))]
+    found = [
+        json.loads((folder / f"attempt-{number}.json").read_text()) for number in range(attempts(folder))
+    ]
     stages: dict[str, float] = {}
-    for attempt in attempts:
+    for attempt in found:
         for name, seconds in attempt["stages"].items():
             stages[name] = stages.get(name, 0.0) + seconds
-    summed = {name: sum(attempt[name] for attempt in attempts) for name in ("wall", "cpu")}
-    most = {name: max(attempt[name] for attempt in attempts) for name in ("peak", "disk")}
-    return summed | most | {"stages": stages}
+    summed = {name: sum(attempt[name] for attempt in found) for name in ("wall", "cpu")}
+    most = {name: max(attempt[name] for attempt in found) for name in ("peak", "disk")}
+    return summed | most | {"stages": stages, "kills": len(found) - 1}
 
 
 def show(record: Record) -> None:
@@ -269,7 +290,7 @@ def main() -> None:
     parser.add_argument("--block-items", type=int, help="by default what the limit allows")
     parser.add_argument("--kill", type=_numbers, default=[], help="seconds after which a run is killed")
     parser.add_argument("--one", choices=tuple(WAYS), help="in this process")
-    parser.add_argument("--folder", type=Path, help="where items and blocks are kept while it runs")
+    parser.add_argument("--folder", type=Path, help="where items and blocks are kept")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     if given.one:
@@ -280,9 +301,10 @@ def main() -> None:
     ways = [("blocks", n) for n in given.sizes]
     ways += [(way, given.cluster) for way in ("memory", "dask") if given.cluster]
     for way, n in ways:
-        with tempfile.TemporaryDirectory(dir=given.folder) as name:
-            fresh("files", given, n, Path(name))
-            records.append(fresh(way, given, n, Path(name)))
+        with home(given.folder, n) as folder:
+            if not (folder / "y.npy").exists():
+                fresh("files", given, n, folder)
+            records.append(fresh(way, given, n, folder))
         show(records[-1])
         if given.out:
             given.out.write_text(json.dumps(about | {"records": records}, indent=1))

@@ -39,12 +39,13 @@ def in_memory(**parameters):
     return ProbabilisticLabelSpreading(**given)
 
 
-def small_runner(folder, y=None, prior=None, driver=None, **settings):
+def small_runner(folder, y=None, prior=None, driver=None, X=None, **settings):
     """A runner over the items, which has done nothing yet."""
     folder = Path(folder)
-    np.save(folder / "X.npy", items()[0])
+    X = items()[0] if X is None else X
+    np.save(folder / "X.npy", X)
     given = {"n_neighbors": N_NEIGHBORS, "index": "exact", "alpha": 0.9, "block_items": BLOCK} | settings
-    inputs = Inputs(*read_y(votes() if y is None else y, N_ITEMS), prior)
+    inputs = Inputs(*read_y(votes() if y is None else y, len(X)), prior)
     store = open_store(f"{folder}/blocks", {"test": 1})
     driver = driver or Serial(1)
     facts = {"room": 10**8, "out": f"{folder}/out.parquet"}

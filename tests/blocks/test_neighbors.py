@@ -1,11 +1,13 @@
 """Neighbours by cells: exact where asked, nearly all of them else, and never the item itself."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 from small_blocks import N_NEIGHBORS, items, rows_by_place, runner_with_graph
 from softspread._common.threads import Workers
-from softspread.blocks.neighbors import NOBODY, nearest_of
+from softspread.blocks.neighbors import NOBODY, CellGaps, nearest_of
 from softspread.errors import SoftspreadWarning
 from softspread.graph.neighbors import nearest_items
 
@@ -50,3 +52,33 @@ def test_cells_smaller_than_a_list_are_filled_from_all_others(tmp_path):
     found = lists(runner.job)
     assert (found >= 0).all()
     assert all(len(set(row)) == 10 for row in found.tolist())
+
+
+def test_gaps_are_never_larger_than_the_distances(tmp_path):
+    """Of every item to every other block; and most blocks far away need no look."""
+    job = runner_with_graph(tmp_path, block_items=20).job
+    n_blocks, starts = job.layout.n_blocks, job.layout.starts
+    X = np.concatenate([job.store.read("vectors", block, ["X"])["X"] for block in range(n_blocks)])
+    gaps = CellGaps.of(job, np.arange(len(X)), X)
+    skipped = 0
+    for block in range(n_blocks):
+        there = X[starts[block] : starts[block + 1]]
+        nearest = nearest_items(there, X, 1, Workers(1))[1][:, 0]
+        lower = gaps.to(block, job.facts["radii"][block])
+        assert (lower <= np.sqrt(nearest) * (1 + 1e-12)).all()
+        skipped += (lower > 0.5).sum()
+    assert skipped > 0.3 * n_blocks * len(X)
+
+
+@pytest.mark.parametrize("index", ["exact", "auto"])
+def test_items_that_coincide_find_each_other(tmp_path, index):
+    """Cells that share a centre hold copies of one item, and each is at distance 0 from the others."""
+    X = np.repeat(np.arange(6.0).reshape(3, 2), 40, axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        runner = runner_with_graph(tmp_path, X=X, y=np.repeat([0, 1, 2], 40), index=index, block_items=15)
+    job = runner.job
+    assert job.layout.n_blocks > 3
+    squared = [job.store.read("neighbors", block)["squared"] for block in range(job.layout.n_blocks)]
+    assert (np.concatenate(squared) == 0).all()
+    assert job.store.facts("recall", 0)["recall"] == 1

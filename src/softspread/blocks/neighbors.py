@@ -8,6 +8,8 @@ Neighbours are places, squared distances in double precision; the recall is meas
 of all blocks for a sample of items.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from softspread.graph.search import search_neighbors
 
 NOBODY = -1  # in place of a neighbour that is not known
 EXACT = ("exact", "tree", "brute")  # searches after which all cells are looked into
+ROUNDING = 1e-12  # of squared distances to centres, as a share of the largest
 ROWS_AT_ONCE = 8_192  # of a pass over neighbours' neighbours, per thread
 
 
@@ -58,7 +61,7 @@ def search_cell(job: Job, block: int) -> dict[str, Any]:
         places.append(int(job.layout.starts[home]) + here)
         homes.append((home, len(here)))
     X, everyone = np.concatenate(parts), np.concatenate(places)
-    k = min(job.settings.n_neighbors, len(X) - 1)
+    k = min(_k(job), len(X) - 1)
     with job.workers() as workers:
         found_here = search_neighbors(X, k, job.settings.index, workers, job.rng("search", block), False)
     near, squared, first = everyone[found_here.indices], found_here.squared, len(own)
@@ -72,7 +75,7 @@ def search_cell(job: Job, block: int) -> dict[str, Any]:
 
 def merge_lists(job: Job, block: int) -> dict[str, Any]:
     """Stage "merged": the better of what an item's two cells have found."""
-    k = job.settings.n_neighbors
+    k = _k(job)
     own, second = job.store.read("lists", block, ["near", "squared"]), _visits(job, block)
     squared, near = np.full((len(second), 2 * k), np.inf), np.full((len(second), 2 * k), NOBODY)
     width = own["near"].shape[1]
@@ -113,7 +116,11 @@ def refine_lists(job: Job, block: int) -> dict[str, Any]:
     found = np.where(indices >= 0, region[indices], NOBODY)
     missing = np.flatnonzero((found < 0).any(axis=1))
     if len(missing):  # a cell with too few members: everybody is asked
-        found[missing], squared[missing] = _among_all(job, own[missing], X[mine[missing]])
+        empty = np.full((len(missing), _k(job)), NOBODY), np.full((len(missing), _k(job)), np.inf)
+        everywhere = range(job.layout.n_blocks)
+        found[missing], squared[missing] = _looked_into(
+            job, everywhere, own[missing], X[mine[missing]], *empty
+        )
     return _write_neighbors(job, block, found, squared)
 
 
@@ -140,8 +147,7 @@ def rows_of_blocks(job: Job, stage: str, name: str, places: IntArray) -> AnyArra
 # --------------------------------------------------------------------------------------------- exact
 def exact_lists(job: Job, block: int) -> dict[str, Any]:
     """Stage "neighbors" of an exact search: each cell that could hold a nearer item is looked into."""
-    own = job.store.read("vectors", block, ["X", "centre"])
-    X, start, k = own["X"], int(job.layout.starts[block]), job.settings.n_neighbors
+    X, start, k = job.store.read("vectors", block, ["X"])["X"], int(job.layout.starts[block]), _k(job)
     with job.workers() as workers:
         found, _ = nearest_items(X, X, min(k + 1, len(X)), workers)
     near, squared = (
@@ -151,43 +157,83 @@ def exact_lists(job: Job, block: int) -> dict[str, Any]:
     drop_self(found, 0, near)
     squared_distances(X, X, near, squared)
     squared, near = nearest_of(squared, near + start, k)
-    found, squared = _among_others(job, block, X, own["centre"], near, squared)
+    others = [other for other in range(job.layout.n_blocks) if other != block]
+    found, squared = _looked_into(job, others, start + np.arange(len(X)), X, near, squared)
     return _write_neighbors(job, block, found, squared)
 
 
-def _among_others(
-    job: Job, block: int, X: AnyArray, centre: FloatArray, near: IntArray, squared: FloatArray
+def _k(job: Job) -> int:
+    return job.settings.n_neighbors
+
+
+def _looked_into(
+    job: Job,
+    blocks: Sequence[int],
+    places: IntArray,
+    X: AnyArray,
+    near: IntArray,
+    squared: FloatArray,
+    limits: FloatArray | None = None,
 ) -> tuple[IntArray, FloatArray]:
-    """The lists of a block's items after a look into every other block that is near enough."""
-    k = near.shape[1]
-    others = [other for other in range(job.layout.n_blocks) if other != block]
-    centres = {other: job.store.read("vectors", other, ["centre"])["centre"] for other in others}
-    for other in sorted(others, key=lambda one: float(((centres[one] - centre) ** 2).sum())):
-        radius = job.store.facts("vectors", other)["radius"]
-        gap = np.sqrt(((np.asarray(X, dtype=np.float64) - centres[other]) ** 2).sum(axis=1)) - radius
-        rows = np.flatnonzero((gap <= 0) | (gap * gap <= squared[:, -1] * (1 + TIE)))
+    """The lists of some items after a look into every one of the blocks that may hold a nearer item.
+
+    Parameters
+    ----------
+    places, X : (q,), (q, d) the items
+    near, squared : (q, k) their lists so far, NOBODY at infinity where there is none
+    limits : (q,) squared distances beyond which no item matters, apart from those in ``squared``
+    """
+    gaps, radii, k = CellGaps.of(job, places, X), job.facts["radii"], near.shape[1]
+    limits = np.full(len(X), np.inf) if limits is None else limits
+    for other in sorted(blocks, key=gaps.of_middle):
+        reach = np.minimum(limits, squared[:, -1]) * (1 + TIE)
+        rows = np.flatnonzero(gaps.to(other, radii[other]) ** 2 <= reach)
         if not len(rows):
             continue
         there = job.store.read("vectors", other, ["X"])["X"]
         with job.workers() as workers:
-            found, distances = nearest_items(there, X[rows], min(k, len(there)), workers)
-        more = np.hstack([near[rows], found + int(job.layout.starts[other])])
+            found, distances = nearest_items(there, X[rows], min(k + 1, len(there)), workers)
+        found = found + int(job.layout.starts[other])
+        distances[found == places[rows, None]] = np.inf
+        more = np.hstack([near[rows], found])
         squared[rows], near[rows] = nearest_of(np.hstack([squared[rows], distances]), more, k)
     return near, squared
 
 
-def _among_all(job: Job, places: IntArray, X: AnyArray) -> tuple[IntArray, FloatArray]:
-    """The nearest other items of a few, in all blocks: places and squared distances."""
-    k = job.settings.n_neighbors
-    near, squared = np.empty((len(X), 0), dtype=np.int64), np.empty((len(X), 0))
-    for block in range(job.layout.n_blocks):
-        there = job.store.read("vectors", block, ["X"])["X"]
-        with job.workers() as workers:
-            found, distances = nearest_items(there, X, min(k + 1, len(there)), workers)
-        found = found + int(job.layout.starts[block])
-        distances[found == places[:, None]] = np.inf
-        squared, near = nearest_of(np.hstack([squared, distances]), np.hstack([near, found]), k)
-    return near, squared
+@dataclass(frozen=True, slots=True, eq=False)
+class CellGaps:
+    """How near the items of a block can be, at least, to some items.
+
+    An item is nearest to the centre of its own cell, so the plane half-way between two centres lies between
+    their items, and all items of a cell lie within its radius.
+    """
+
+    X: FloatArray  # (q, d)
+    own: FloatArray  # (q, d)  centre of each item's cell
+    centres: FloatArray  # (blocks, d)
+    slack: float  # squared distances to centres are known up to this
+
+    @classmethod
+    def of(cls, job: Job, places: IntArray, X: AnyArray) -> "CellGaps":
+        """For items at some places."""
+        centres = job.store.read("cells", 0, ["centres"])["centres"][job.layout.cells]
+        points, middle = np.asarray(X, dtype=np.float64), centres.mean(axis=0)
+        farthest = max(float(((part - middle) ** 2).sum(axis=1).max()) for part in (points, centres))
+        return cls(points, centres[job.layout.block_of(places)], centres, ROUNDING * farthest)
+
+    def of_middle(self, block: int) -> float:
+        """How far the centre of a block is from the middle of the items, squared."""
+        return float(((self.centres[block] - self.X.mean(axis=0)) ** 2).sum())
+
+    def to(self, block: int, radius: float) -> FloatArray:
+        """(q,) lower bounds of the distances to all items of a block."""
+        centre = self.centres[block]
+        there = ((self.X - centre) ** 2).sum(axis=1)
+        here = ((self.X - self.own) ** 2).sum(axis=1)
+        apart = np.sqrt(((self.own - centre) ** 2).sum(axis=1))
+        beyond = np.maximum(there - here - self.slack, 0.0)
+        plane = np.divide(beyond, 2 * apart, out=np.zeros(len(beyond)), where=apart > 0)
+        return np.asarray(np.maximum(plane, np.sqrt(there) - radius - np.sqrt(self.slack)))
 
 
 def _write_neighbors(job: Job, block: int, near: IntArray, squared: FloatArray) -> dict[str, Any]:
@@ -201,6 +247,8 @@ def measure_recall(job: Job, _: int) -> dict[str, Any]:
     n, rng = job.source.n_items, job.rng("recall")
     places = np.sort(rng.choice(n, min(n, RECALL_SAMPLE), replace=False))
     X = rows_of_blocks(job, "vectors", "X", places)
-    limit = _among_all(job, places, X)[1][:, -1:] * (1 + TIE)
     found = rows_of_blocks(job, "neighbors", "squared", places)
+    empty = np.full(found.shape, NOBODY), np.full(found.shape, np.inf)
+    squared = _looked_into(job, range(job.layout.n_blocks), places, X, *empty, found[:, -1])[1]
+    limit = np.minimum(found, squared)[:, -1:] * (1 + TIE)
     return job.store.write("recall", 0, {}, {"recall": float((found <= limit).mean()), "sample": len(places)})

@@ -152,7 +152,7 @@ def gather_block(job: Job, block: int) -> dict[str, Any]:
     centre = job.store.read("cells", 0)["centres"][cell]
     radius = float(np.sqrt(((np.asarray(X, dtype=np.float64) - centre) ** 2).sum(axis=1).max()))
     visited = job.layout.block_of_cell[second[order]] if second[0] >= 0 else np.full(len(rows), -1)
-    arrays = {"rows": rows[order], "second": visited, "X": X[order], "centre": centre}
+    arrays = {"rows": rows[order], "second": visited, "X": X[order]}
     where, counts = np.unique(visited[visited >= 0], return_counts=True)
     facts = {"radius": radius, "visits": [[int(a), int(b)] for a, b in zip(where, counts, strict=True)]}
     return job.store.write("vectors", block, arrays, facts)

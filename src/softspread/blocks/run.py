@@ -152,6 +152,7 @@ class Runner:
         n = self.job.layout.n_blocks
         vectors = self.complete("vectors", n)
         self.know(visitors=_turned([[block for block, _ in facts["visits"]] for facts in vectors]))
+        self.know(radii=[facts["radius"] for facts in vectors])
         if self.job.settings.index not in EXACT:
             self.complete("lists", n)
             self.complete("merged", n)
