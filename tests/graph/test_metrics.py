@@ -40,6 +40,7 @@ def test_directions_survive_any_scale(X, scale):
 @pytest.mark.parametrize("metric", METRICS)
 def test_precision_is_kept(X, metric):
     """Single stays single."""
+    X = directions(X)
     assert place_items(X.astype(np.float32), metric).dtype == np.float32
 
 
@@ -94,8 +95,33 @@ def test_an_item_without_direction_is_refused(X):
 
 def test_an_unknown_metric_is_refused(X):
     """With those there are."""
-    with pytest.raises(InputError, match="metric must be one of 'euclidean', 'cosine', got 'manhattan'"):
+    with pytest.raises(
+        InputError, match=r"metric must be one of 'euclidean', .*'inner_product', got 'manhattan'"
+    ):
         knn_graph(X, 5, metric="manhattan")
+
+
+def test_the_inner_product_of_items_of_one_length_orders_their_neighbours(X):
+    """The largest products are the neighbours, whatever the length; half precision is enough."""
+    items = 7.5 * directions(X)
+    graph = knn_graph(items.astype(np.float16).astype(np.float64), 7, metric="inner_product", index="exact")
+    product = items @ items.T
+    np.fill_diagonal(product, -np.inf)
+    nearest = np.argsort(-product, axis=1)[:, :7]
+    tied = np.zeros((200, 200), dtype=bool)
+    np.put_along_axis(tied, nearest, True, axis=1)
+    assert ((graph.affinity.toarray() > 0) == (tied | tied.T)).mean() > 0.999
+    exact = knn_graph(items, 7, metric="inner_product").affinity.toarray()
+    np.testing.assert_allclose(exact, knn_graph(items, 7, metric="cosine").affinity.toarray(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1.0, 1e100])
+def test_the_inner_product_of_items_of_different_length_is_refused(X, scale):
+    """The message says how long they are, and what to use."""
+    items = directions(X) * scale
+    items[3] *= 2
+    with pytest.raises(InputError, match=r"from \S+ to 2\S* long: .* metric='cosine'"):
+        knn_graph(items, 5, metric="inner_product")
 
 
 def test_a_saved_graph_keeps_its_metric(X, tmp_path):

@@ -1,5 +1,7 @@
 """Neighbour searches against loops over all pairs, and what they report about themselves."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 
@@ -11,10 +13,12 @@ from softspread.graph.neighbors import leaf_order, nearest_items
 from softspread.graph.registry import SEARCHES
 from softspread.graph.search import search_neighbors
 
+HAS_CUVS = find_spec("cuvs") is not None
 # Loading pynndescent compiles for about a minute in every process, so all of it runs in one.
 DESCENT = pytest.param("pynndescent", marks=[pytest.mark.slow, pytest.mark.xdist_group("pynndescent")])
 APPROXIMATE = ["cells", "faiss", DESCENT]
-SEARCHED = [DESCENT if name == "pynndescent" else name for name in SEARCHES.names()]
+CUDA = pytest.param("cuvs", marks=pytest.mark.skipif(not HAS_CUVS, reason="needs cuVS and a CUDA device"))
+SEARCHED = [{"pynndescent": DESCENT, "cuvs": CUDA}.get(name, name) for name in SEARCHES.names()]
 
 
 def search(X, k, index, seed=0, threads=1):
@@ -64,7 +68,7 @@ def test_an_item_is_never_its_own_neighbour_also_among_copies(rng, index, copies
     X = np.repeat(rng.normal(size=(300 // copies, 2)), copies, axis=0)[rng.permutation(300)]
     found = search(X, 5, index)
     assert_proper(found, 300, 5)
-    if index not in ("cells", "faiss", "pynndescent"):
+    if index not in ("cells", "faiss", "pynndescent", "cuvs"):
         assert (found.squared[:, : min(5, copies - 1)] == 0).all()
         np.testing.assert_allclose(found.squared, reference.nearest_neighbors(X, 5)[1], rtol=1e-12)
 
@@ -200,7 +204,5 @@ def test_leaf_order_is_a_permutation(rng):
 
 def test_an_unknown_search_is_refused():
     """The message lists the searches."""
-    with pytest.raises(
-        InputError, match="'auto', 'exact', 'tree', 'brute', 'cells', 'faiss', 'pynndescent', got 'annoy'"
-    ):
+    with pytest.raises(InputError, match=r"'auto', 'exact', 'tree', .*, 'pynndescent', 'cuvs', got 'annoy'"):
         search(np.zeros((3, 2)), 1, "annoy")

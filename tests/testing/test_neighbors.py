@@ -1,6 +1,7 @@
 """The suite for neighbour searches: every built-in one passes, and every broken promise is noticed."""
 
 from dataclasses import replace
+from importlib.util import find_spec
 from itertools import count
 
 import numpy as np
@@ -10,11 +11,17 @@ from softspread.graph.neighbors import search_tree
 from softspread.graph.registry import SEARCHES
 from softspread.testing import check_neighbor_search
 
-APPROXIMATE = ("cells", "faiss", "pynndescent")
+HAS_CUVS = find_spec("cuvs") is not None
+APPROXIMATE = ("cells", "faiss", "pynndescent", "cuvs")
 DESCENT = pytest.param("pynndescent", marks=[pytest.mark.slow, pytest.mark.xdist_group("pynndescent")])
 
 
-@pytest.mark.parametrize("name", [DESCENT if name == "pynndescent" else name for name in SEARCHES.names()])
+CUDA = pytest.param("cuvs", marks=pytest.mark.skipif(not HAS_CUVS, reason="needs cuVS and a CUDA device"))
+
+
+@pytest.mark.parametrize(
+    "name", [{"pynndescent": DESCENT, "cuvs": CUDA}.get(name, name) for name in SEARCHES.names()]
+)
 def test_built_in_searches_pass(name):
     """Exact ones find every neighbour."""
     check_neighbor_search(name, smallest_recall=0.95 if name in APPROXIMATE else 1.0)

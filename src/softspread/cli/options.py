@@ -97,9 +97,9 @@ class GraphOptions:
         "kth"
     )
     index: Annotated[str, option("Neighbour search: {searches}.")] = "auto"
-    metric: Annotated[str, option("Distance of items: 'euclidean', or 'cosine' for directions only.")] = (
-        "euclidean"
-    )
+    metric: Annotated[
+        str, option("Distance of items: 'euclidean', 'cosine' (directions only) or 'inner_product'.")
+    ] = "euclidean"
     threads: ThreadsOption = None
 
     def parameters(self) -> dict[str, Any]:

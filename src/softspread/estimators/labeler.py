@@ -108,7 +108,8 @@ class SoftLabeler(JudgedEstimator):
     index : str, default "auto"
         Neighbour search, see :func:`~softspread.knn_graph`.
     metric : str, default "euclidean"
-        "euclidean" or "cosine", see :func:`~softspread.knn_graph`; classifiers and kernels follow it, too.
+        "euclidean", "cosine" or "inner_product", see :func:`~softspread.knn_graph`; classifiers and kernels
+        follow it, too.
     n_jobs : int, optional
         Threads; all cores by default.
     random_state : int, Generator or None, optional

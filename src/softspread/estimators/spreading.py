@@ -77,9 +77,11 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         "auto", "dense", "direct", "cg", "push", "amg", "torch" (CUDA where torch finds it), or "literal": the
         paper's loop, one solve per vote. Or a class of yours, called as ``solver(graph, alpha, workers)``.
     index : str, default "auto"
-        Neighbour search: "auto", "exact", "tree", "brute", "cells", "faiss" or "pynndescent".
+        Neighbour search: "auto", "exact", "tree", "brute", "cells", "faiss",
+        "pynndescent" or "cuvs" (on a CUDA device).
     metric : str, default "euclidean"
-        "euclidean", or "cosine", which compares directions only, see :func:`~softspread.knn_graph`.
+        "euclidean", "cosine", which compares directions only, or "inner_product", see
+        :func:`~softspread.knn_graph`.
     n_jobs : int, optional
         Threads; all cores by default.
     random_state : int, Generator or None, optional

@@ -55,11 +55,14 @@ def knn_graph(
         The kernel's sigma**2: "kth" = mean squared distance to the k-th neighbour, "mean" = mean over
         all k neighbours, or a positive number.
     index : str or function, default "auto"
-        "auto", "exact" ("tree" or "brute"), "cells", "faiss" or "pynndescent" (extra "approx"), the name of
-        a plug-in, or a function that searches, see :func:`softspread.testing.check_neighbor_search`. "auto"
-        is exact up to 50,000 items and where a sample shows few intrinsic dimensions, else "cells".
+        "auto", "exact" ("tree" or "brute"), "cells", "faiss" or "pynndescent" (extra "approx"), "cuvs" (on a
+        CUDA device), the name of a plug-in, or a function that searches, see
+        :func:`softspread.testing.check_neighbor_search`. "auto" is exact up to 50,000 items and
+        where a sample shows few intrinsic dimensions, else "cells".
     metric : str, default "euclidean"
-        "euclidean", or "cosine": squared distances are then 2 (1 - cos(x, y)), and no item may be all zero.
+        "euclidean"; "cosine": squared distances are then 2 (1 - cos(x, y)), and no item may be all zero;
+        "inner_product": the same for items of equal length, others are refused, as no distance has the order
+        of their inner products.
     normalization : str, default "symmetric"
         "symmetric" or "random_walk".
     n_jobs : int, optional

@@ -67,7 +67,7 @@ class Graph:
     details : dict
         Further facts of the neighbour search.
     metric : str
-        "euclidean" or "cosine": how far items are from each other.
+        "euclidean", "cosine" or "inner_product": how far items are from each other.
 
     See Also
     --------

@@ -1,8 +1,9 @@
-"""Neighbour searches of other libraries, by extra "approx".
+"""Neighbour searches of other libraries: faiss and pynndescent by extra "approx", cuVS on a CUDA device.
 
-Both are kept for comparison with our own search by cells, which is quicker and needs neither.
+The first two are kept for comparison with our own search by cells, which is quicker and needs neither.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from softspread._common.progress import progress_bar
 from softspread._common.threads import Workers
 from softspread._common.types import AnyArray, FloatArray, IntArray, Neighbors
 from softspread._kernels.neighbors import squared_distances
+from softspread.errors import MissingExtraError
 from softspread.graph.neighbors import (
     TARGET_RECALL,
     TIE,
@@ -26,6 +28,12 @@ from softspread.graph.neighbors import (
 
 TRAINING_POINTS = 200_000  # short training: cells need not be perfect, only even
 TRAINING_ROUNDS = 8
+CUVS_MISSING = (
+    'index="cuvs" needs cuVS, CuPy and a CUDA device ({why}): pip install cuvs-cu13 cupy-cuda13x '
+    '--extra-index-url https://pypi.nvidia.com (or cuvs-cu12 and cupy-cuda12x). index="cells" needs none of '
+    "them."
+)
+Probe = Callable[[Any, int], IntArray]  # rows, cells to look into -> (rows, k + 1) what is found there
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +72,82 @@ def search_faiss(
         trained = rng.choice(n, min(n, TRAINING_POINTS), replace=False)
         inverted.train(centred[np.sort(trained)])
         inverted.add(centred)
-        sample = _recall_sample(X, n_neighbors, workers, rng)
-        inverted.nprobe = n_probes = _tuned_probes(X, centred, inverted, n_cells, sample, n_neighbors)
-        found = np.empty((n, n_neighbors + 1), dtype=np.int64)
-        with progress_bar("neighbours (faiss)", n, show) as advance:
-            for rows in blocks(n, 20_000):
-                found[rows] = inverted.search(centred[rows], n_neighbors + 1)[1]
-                advance(rows.stop - rows.start)
+
+        def probe(rows: Any, n_probes: int) -> IntArray:
+            inverted.nprobe = n_probes
+            return np.asarray(inverted.search(centred[rows], n_neighbors + 1)[1])
+
+        return _probed(X, n_neighbors, n_cells, probe, workers, rng, show, "faiss")
     finally:
         faiss.omp_set_num_threads(threads_before)
+
+
+def search_cuvs(
+    X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, show: bool
+) -> Neighbors:
+    """Approximate search by an inverted file on a CUDA device.
+
+    The number of cells to probe is tuned on one sample, recall measured on another, both against an exact
+    search on the processor. Cells are trained by cuVS, which takes no seed.
+    """
+    cupy, ivf_flat = _cuda_libraries()
+    centred = cupy.asarray(centred_singles(X))
+    n = len(X)
+    n_cells = int(min(4 * np.sqrt(n), n / 39)) or 1
+    built = ivf_flat.build(
+        ivf_flat.IndexParams(
+            n_lists=n_cells,
+            kmeans_n_iters=TRAINING_ROUNDS,
+            kmeans_trainset_fraction=min(1.0, TRAINING_POINTS / n),
+        ),
+        centred,
+    )
+
+    def probe(rows: Any, n_probes: int) -> IntArray:
+        parameters = ivf_flat.SearchParams(n_probes=n_probes)
+        _, found = ivf_flat.search(parameters, built, centred[rows], n_neighbors + 1)
+        numbers = cupy.asnumpy(cupy.asarray(found)).astype(np.int64)
+        numbers[
+            (numbers < 0) | (numbers >= n)
+        ] = -1  # the probed cells hold too few: the largest number there is
+        return np.asarray(numbers)
+
+    return _probed(X, n_neighbors, n_cells, probe, workers, rng, show, "cuvs")
+
+
+def _cuda_libraries() -> tuple[Any, Any]:
+    """CuPy and the inverted file of cuVS, where there is a device for them."""
+    try:
+        import cupy
+        from cuvs.neighbors import ivf_flat
+    except ImportError as error:
+        raise MissingExtraError(CUVS_MISSING.format(why=error)) from error
+    if not cupy.cuda.is_available():
+        raise MissingExtraError(CUVS_MISSING.format(why="no device is found"))
+    return cupy, ivf_flat
+
+
+def _probed(
+    X: AnyArray,
+    n_neighbors: int,
+    n_cells: int,
+    probe: Probe,
+    workers: Workers,
+    rng: np.random.Generator,
+    show: bool,
+    index: str,
+) -> Neighbors:
+    """All neighbours by an inverted file, with as many cells probed as the target recall takes."""
+    sample = _recall_sample(X, n_neighbors, workers, rng)
+    n_probes = _tuned_probes(X, probe, n_cells, sample)
+    found = np.empty((len(X), n_neighbors + 1), dtype=np.int64)
+    with progress_bar(f"neighbours ({index})", len(X), show) as advance:
+        for rows in blocks(len(X), 20_000):
+            found[rows] = probe(rows, n_probes)
+            advance(rows.stop - rows.start)
     fill_gaps(X, found, workers)
     details: dict[str, float | int | str] = {"cells": n_cells, "probes": n_probes}
-    return measured_neighbors(X, found, n_neighbors, workers, rng, "faiss", details, spent=sample.rows)
+    return measured_neighbors(X, found, n_neighbors, workers, rng, index, details, spent=sample.rows)
 
 
 def _recall_sample(X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator) -> RecallSample:
@@ -85,15 +157,11 @@ def _recall_sample(X: AnyArray, n_neighbors: int, workers: Workers, rng: np.rand
     return RecallSample(rows, squared[:, -1:] * (1 + TIE))
 
 
-def _tuned_probes(
-    X: AnyArray, centred: AnyArray, inverted: Any, n_cells: int, sample: RecallSample, n_neighbors: int
-) -> int:
+def _tuned_probes(X: AnyArray, probe: Probe, n_cells: int, sample: RecallSample) -> int:
     """The fewest probed cells that reach the target recall on a sample."""
     n_probes = 4
     while n_probes < n_cells:
-        inverted.nprobe = n_probes
-        found = inverted.search(centred[sample.rows], n_neighbors + 1)[1]
-        if sample.recall(X, found) >= TARGET_RECALL:
+        if sample.recall(X, probe(sample.rows, n_probes)) >= TARGET_RECALL:
             break
         n_probes = n_probes + max(2, n_probes // 4)
     return min(n_probes, n_cells)

@@ -1,33 +1,51 @@
 """Places: the points between which Euclidean distances are taken, theory [metric].
 
 euclidean: x        cosine: x / |x|, so that |x - y|^2 becomes 2 (1 - cos(x, y))
+inner_product: x / |x| of items that all have one length r, so that |x - y|^2 becomes 2 (1 - x.y / r^2)
 
 Everything that measures distances (neighbours, weights, ties of new items, the bias of intervals) does so
-between places, so a metric is known here and nowhere else.
+between places, so a metric is known here and nowhere else. Among items of different lengths the largest
+inner product belongs to whoever is longest, not to who is near, and an item need not be nearest to itself:
+no distance has that order, so they are refused.
 """
 
 import numpy as np
 
 from softspread._common.types import AnyArray
 from softspread.errors import InputError
-from softspread.graph.registry import COSINE
+from softspread.graph.registry import COSINE, INNER_PRODUCT
 
 SHOWN_ROWS = 5  # of those that have no direction
+LENGTH_SPREAD = 0.01  # by which lengths may differ: embeddings in half precision are off by 1e-3
 
 
 def place_items(X: AnyArray, metric: str) -> AnyArray:
     """The places of items, (n, d), in the precision of X."""
-    return _directions(X) if metric == COSINE else X
+    if metric == INNER_PRODUCT:
+        _check_lengths(X)
+    return _directions(X, metric) if metric in (COSINE, INNER_PRODUCT) else X
 
 
-def _directions(X: AnyArray) -> AnyArray:
+def _check_lengths(X: AnyArray) -> None:
+    largest = max(float(np.abs(X).max(initial=0.0)), np.finfo(np.float64).tiny)
+    lengths = np.linalg.norm(np.asarray(X, dtype=np.float64) / largest, axis=1) * largest
+    if not len(lengths) or lengths.max() <= lengths.min() * (1 + LENGTH_SPREAD):
+        return
+    raise InputError(
+        f"metric='inner_product' takes items of equal length, and these are from {lengths.min():.4g} to "
+        f"{lengths.max():.4g} long: the neighbours of all would be the longest. Use metric='cosine', which "
+        "is the same for equal lengths, or metric='euclidean'."
+    )
+
+
+def _directions(X: AnyArray, metric: str) -> AnyArray:
     largest = np.abs(X).max(axis=1, keepdims=True)
     nowhere = np.flatnonzero(largest == 0)
     if len(nowhere):
         shown = ", ".join(map(str, nowhere[:SHOWN_ROWS])) + (", ..." if len(nowhere) > SHOWN_ROWS else "")
         raise InputError(
-            f"metric='cosine' compares directions, and {len(nowhere)} of {len(X)} rows are all zero and have "
-            f"none (rows {shown}); leave these items out, or use metric='euclidean'."
+            f"metric={metric!r} compares directions, and {len(nowhere)} of {len(X)} rows are all zero and "
+            f"have none (rows {shown}); leave these items out, or use metric='euclidean'."
         )
     scaled = X / largest  # first to about 1: squares of tiny or huge features would vanish or overflow
     return np.asarray(scaled / np.linalg.norm(scaled, axis=1, keepdims=True), dtype=X.dtype)

@@ -7,8 +7,8 @@ from softspread._common.registry import Registry
 if TYPE_CHECKING:
     from softspread.graph.neighbors import Search
 
-COSINE = "cosine"
-METRICS = ("euclidean", COSINE)
+COSINE, INNER_PRODUCT = "cosine", "inner_product"
+METRICS = ("euclidean", COSINE, INNER_PRODUCT)
 
 SEARCHES: "Registry[Search]" = Registry(
     "index",
@@ -23,6 +23,7 @@ SEARCHES: "Registry[Search]" = Registry(
             ("cells", "cells"),
             ("faiss", "libraries"),
             ("pynndescent", "libraries"),
+            ("cuvs", "libraries"),
         )
     },
 )
