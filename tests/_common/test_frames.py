@@ -11,6 +11,7 @@ from softspread.errors import InputError
 pl = pytest.importorskip("polars")
 LONG = {"item": ["007", "b", "007"], "label": ["cat", "dog", "dog"], "annotator": ["ann", None, "bob"]}
 X = {"x": [0.0, 0.1, 1.0, 1.1], "y": [0.0, 0.2, 1.0, 1.2]}
+NEW = {"x": [0.0, 0.6], "y": [0.1, 0.7]}
 
 
 def test_what_is_no_frame_stays():
@@ -61,7 +62,7 @@ def test_items_priors_and_ratings_are_the_same_from_both(tmp_path):
         means.append(RatingSpreading(estimator=plain).fit(frame(X), frame(ratings)).predict())
     np.testing.assert_array_equal(fits[0].predict_proba(), fits[1].predict_proba())
     np.testing.assert_array_equal(
-        fits[0].predict_proba(pd.DataFrame(X)), fits[1].predict_proba(pl.DataFrame(X))
+        fits[0].predict_proba(pd.DataFrame(NEW)), fits[1].predict_proba(pl.DataFrame(NEW))
     )
     np.testing.assert_array_equal(*means)
     save(fits[1], tmp_path / "est.softspread")

@@ -255,7 +255,7 @@ def test_has_vote_reads_every_kind_of_gap():
         (lambda: Votes.from_pairs([0, 1], [0, 0], weights=[True, False]), "weights must be numbers"),
         (lambda: Votes.from_pairs([0], [0], weights=[1j]), "weights must be numbers"),
         (lambda: Votes.from_pairs([0], [0], weights=[1, 2]), r"one number per vote \(1\), got shape \(2,\)"),
-        (lambda: Votes.from_frame([[0, 1]]), "takes a pandas DataFrame, got list"),
+        (lambda: Votes.from_frame([[0, 1]]), "takes a pandas or polars DataFrame, got list"),
         (lambda: Votes.from_frame(pd.DataFrame({"label": [1]})), "needs a column 'item' or 'task'"),
         (lambda: Votes.from_frame(pd.DataFrame({"item": [1]})), "needs a column 'label'"),
         (lambda: Votes.from_counts([1, 2]), r"shape \(n_items, n_classes\), got \(2,\)"),

@@ -111,7 +111,8 @@ def test_a_leads_pages_fit_a_phone_and_can_be_read(team, visit, scheme):  # noqa
     world.service.change({"guidelines": "Some *words*.", "status": "paused"})
     lead = visit(base, viewport=PHONE, color_scheme=scheme)
     lead.sign_in("ada")
-    name_of = "all => all.map(e => e.innerText || e.ariaLabel || e.labels?.[0]?.innerText || e.title)"
+    # textContent: what is folded away has no innerText
+    name_of = "all => all.map(e => e.textContent || e.ariaLabel || e.labels?.[0]?.textContent || e.title)"
     for path in ("/project",):
         page = lead.go(path)
         page.wait_for_load_state("networkidle")

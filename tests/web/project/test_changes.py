@@ -5,6 +5,7 @@ import pytest
 
 from softspread.errors import InputError, StoreError
 from softspread.web.project.changes import CHANGEABLE, Changes, ConflictError
+from softspread.web.project.classes import ClassNote
 from web.conftest import CLASSES, N_ITEMS, running, vote
 
 ALL = {
@@ -19,6 +20,7 @@ ALL = {
     "gold_share": 0.2,
     "classes": ("fly", "bee", "cat"),
     "merged": (("ant", "fly"),),
+    "class_notes": (ClassNote("fly", "#aa00ff", "Two wings.", ("item-1",)),),
     "left_out": ("mal",),
 }
 
