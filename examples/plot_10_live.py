@@ -1,7 +1,8 @@
 """
 A vote moves the soft labels at once
 ====================================
-`update` adds votes to a fitted estimator, and `undo` takes them back.
+`update` adds votes to a fitted estimator, and `undo` takes them back. In a notebook
+`est.vote_here(pictures)` does both, key by key.
 """
 
 import matplotlib.pyplot as plt

@@ -33,6 +33,7 @@ ORDER = [
     "io.images",  # endings alone: the report and what reads files share them
     "report",
     "plots",
+    "notebook",
     "estimators",
     "tuning.against_truth",
     "tuning.tune",

@@ -30,6 +30,7 @@ What comes out
     Plan                              plan
     Embeddings                        read_embeddings
     Plots                             est.plot: pictures on matplotlib axes
+    Voter                             est.vote_here(): voting in a notebook
 Any size
     spread_in_blocks, BlockResult     more items than fit in memory, on one machine or on Dask
 Decisions
@@ -78,6 +79,7 @@ _NAMES = {
     "quality.result": ["Quality", "Estimate", "GainForecast"],
     "annotators.report": ["AnnotatorReport"],
     "plots.accessor": ["Plots"],
+    "notebook.voter": ["Voter"],
     "intervals.uncertainty": ["uncertainty_split", "UncertaintySplit"],
     "diffusion.solver": ["SolveReport"],
     "diffusion.scales": ["ScaleReport"],
@@ -153,6 +155,7 @@ if TYPE_CHECKING:
     from softspread.io.embeddings import Embeddings as Embeddings
     from softspread.io.embeddings import read_embeddings as read_embeddings
     from softspread.io.votes import read_votes as read_votes
+    from softspread.notebook.voter import Voter as Voter
     from softspread.plots.accessor import Plots as Plots
     from softspread.quality.result import Estimate as Estimate
     from softspread.quality.result import GainForecast as GainForecast

@@ -24,6 +24,8 @@ from softspread.graph.growing import distances_to_neighbors, with_items, without
 from softspread.graph.novelty import far_from_all
 from softspread.intervals.task import IntervalMethod
 from softspread.intervals.uncertainty import split_posterior, split_uncertainty_of
+from softspread.notebook.contents import Contents
+from softspread.notebook.voter import Voter
 from softspread.posterior.posterior import Posterior
 from softspread.queries.choose import choose_items
 from softspread.queries.pool import Strategy
@@ -200,6 +202,69 @@ class GraphEstimator(GrowingEstimator):
         )
         items = self._names.items(picked)
         return items if chances is None else (items, np.array(chances))
+
+    def vote_here(
+        self,
+        items: Contents | None = None,
+        *,
+        which: ArrayLike | None = None,
+        annotator: str | None = None,
+        question: str = "Which class is it?",
+        strategy: str | Strategy = "uncertainty",
+        random_state: RandomState = None,
+    ) -> Voter:
+        """Vote in a notebook: one key is one vote, which goes into this estimator at once.
+
+        The last line of a cell shows it. It has the keys of the voting page, takes votes back by
+        :meth:`undo`, and shows after each vote what moved. Needs ``pip install "softspread[notebook]"``.
+
+        Parameters
+        ----------
+        items : folder, sequence, mapping or callable, optional
+            What people see: a folder with a file per item id; one thing per fitted item, in their order; a
+            dict from ids to things; or a function of the id. A thing is the path of a picture, text, sound or
+            film, text itself, a number, an array of pixels (height by width, with 3 colours or none) or of
+            features, a picture of Pillow, or bytes. By default the ids.
+        which : array-like, optional
+            Ids of the items to vote on, in this order, or positions where items have no ids; by default
+            what :meth:`query` picks after every vote, without items on which the same person voted before.
+        annotator : str, optional
+            Who votes; can be changed in the notebook. Votes without a name stay unnamed.
+        question : str, default "Which class is it?"
+            What people are asked.
+        strategy : str or Strategy, default "uncertainty"
+            How items are picked, see :meth:`query`.
+        random_state : int, Generator or None, optional
+            Seeds the picks; None takes the estimator's.
+
+        Returns
+        -------
+        Voter
+            What the notebook shows; its ``votes`` are those cast there.
+
+        See Also
+        --------
+        update : The same votes from Python.
+        query : Which items to vote on next.
+
+        Examples
+        --------
+        >>> from softspread import SoftLabeler
+        >>> X = [[0.0], [1.0], [9.0], [10.0]]
+        >>> lab = SoftLabeler(n_neighbors=2).fit(X, ["cat", None, None, "dog"])
+        >>> lab.vote_here(["a small cat", "a cat", "a dog", "a large dog"], annotator="ada")
+        Voter(0 votes on 4 items; classes: cat, dog)
+        """
+        check_is_fitted(self)
+        return Voter(
+            self,
+            items,
+            which=which,
+            annotator=annotator,
+            question=question,
+            strategy=strategy,
+            random_state=random_state,
+        )
 
     def uncertainty(
         self, confidence_level: float = 0.9, method: str | IntervalMethod | None = None

@@ -254,7 +254,16 @@ def answered_by_questions(cls: _Class) -> _Class:
 
     Methods about the fitted answer that it lacks are refused with a hint at ``questions_``.
     """
-    general = {"fit", "partial_fit", "to_frame", "label_distributions_", "transduction_", "score", "plot"}
+    general = {
+        "fit",
+        "partial_fit",
+        "to_frame",
+        "label_distributions_",
+        "transduction_",
+        "score",
+        "plot",
+        "vote_here",
+    }
     for name in dir(cls):
         ours = getattr(getattr(cls, name), "__module__", "") or ""
         whole = getattr(cls, name)

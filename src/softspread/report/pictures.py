@@ -7,7 +7,7 @@ from typing import Any
 
 from softspread._common.extras import needs_extra
 from softspread.errors import InputError
-from softspread.io.images import IMAGE_ENDINGS
+from softspread.io.images import find_file
 
 SIDE = 128  # pixels: twice what is shown, for sharp screens
 QUALITY = 80  # of the JPEG
@@ -23,26 +23,11 @@ class Thumbnails:
         if not self.folder.is_dir():
             raise InputError(f"no folder of images at {self.folder}; check --images.")
 
-    def find(self, name: Any) -> Path | None:
-        """The file of an item."""
-        text = str(name)
-        if not text or "\0" in text:
-            return None
-        for candidate in (text, *(f"{text}{ending}" for ending in IMAGE_ENDINGS)):
-            path = self.folder / candidate
-            if path.suffix.lower() in IMAGE_ENDINGS and self._is_inside(path) and path.is_file():
-                return path
-        return None
-
-    def _is_inside(self, path: Path) -> bool:
-        """An id such as ../../secret.png must not reach other folders."""
-        return path.resolve().is_relative_to(self.folder.resolve())
-
     def __call__(self, name: Any) -> str | None:
         """A data address with a small picture; None where none can be read."""
         from PIL import Image
 
-        path = self.find(name)
+        path = find_file(self.folder, str(name))
         if path is None:
             return None
         try:

@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 
 from softspread.errors import InputError, StoreError
-from softspread.io.images import IMAGE_ENDINGS, list_files
-from softspread.web.project.items import TEXT_ENDINGS, ArrayItems, read_items
+from softspread.io.images import IMAGE_ENDINGS, TEXT_ENDINGS, list_files
+from softspread.web.project.items import ArrayItems, read_items
 
 
 def png(side=20, colour="red"):
@@ -89,7 +89,7 @@ def test_a_file_that_is_no_picture_has_no_thumbnail(folder):
 
 def test_a_picture_that_unpacks_to_too_much_is_not_opened(folder, monkeypatch):
     """Size in pixels counts, not size on disk."""
-    monkeypatch.setattr("softspread.web.project.items.MOST_PIXELS", 100)
+    monkeypatch.setattr("softspread.io.images.MOST_PIXELS", 100)
     items = read_items(folder, None, 3)
     assert items.thumbnail(0) is None
 
@@ -98,12 +98,12 @@ def test_a_huge_picture_is_made_smaller_or_refused(folder, monkeypatch):
     """Phones cannot show every file that a camera or an attacker can make; others are sent as they are."""
     items = read_items(folder, None, 3)
     assert items.picture(0) == (png(), "image/png")
-    monkeypatch.setattr("softspread.web.project.items.LARGEST_SIDE", 8)
+    monkeypatch.setattr("softspread.io.images.LARGEST_SIDE", 8)
     smaller, kind = items.picture(0)
     assert kind == "image/jpeg"
     with Image.open(io.BytesIO(smaller)) as image:
         assert max(image.size) == 8
-    monkeypatch.setattr("softspread.web.project.items.MOST_PIXELS", 10)
+    monkeypatch.setattr("softspread.io.images.MOST_PIXELS", 10)
     assert items.picture(0) is None
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from softspread.errors import InputError
-from softspread.web.project.settings import CLASS_KEYS, Settings, class_keys
+from softspread.web.project.settings import Settings
 
 GOOD = Settings(classes=("a", "b"), data_dir=Path("x"))
 
@@ -33,14 +33,3 @@ def test_bad_settings_are_explained(change, words):
     """The message names what is wrong."""
     with pytest.raises(InputError, match=words):
         replace(GOOD, **change)
-
-
-def test_every_class_has_a_key_of_its_own_as_far_as_there_are_any():
-    """1 to 9, then letters; u and z are taken; single characters are their own keys."""
-    keys = class_keys([f"class {number}" for number in range(40)])
-    given = [key for key in keys if key]
-    assert given == list(CLASS_KEYS)
-    assert given[:10] == list("123456789a")
-    assert not set(given) & set("uz? ")
-    assert class_keys(list("0123456789")) == list("0123456789")
-    assert class_keys(["u", "v"]) == ["1", "2"]

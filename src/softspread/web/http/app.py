@@ -20,6 +20,7 @@ from softspread.web.project.service import Service
 
 LARGEST_BATCH = 2**26  # bytes that Label Studio may send at once: thousands of tasks
 LARGEST_UPLOAD = 2**29  # bytes of items that are added at once
+SHARED_SCRIPTS: list[str | tuple[str, str]] = [("softspread.notebook", "static")]  # zoom
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -69,7 +70,7 @@ def create_app(
     for part in (voting, results, review, people, project, label_studio, pages):
         app.include_router(part.router)
     app.include_router(label_studio.router, prefix=f"{ADDRESS_PREFIX}/{{token}}", include_in_schema=False)
-    app.mount("/static", _Static(directory=Path(__file__).parent / "static"))
+    app.mount("/static", _Static(directory=Path(__file__).parent / "static", packages=SHARED_SCRIPTS))
     app.add_middleware(SyncFastPath)  # inside SecurityMiddleware, which is added after it
     hosts = None if accounts is not None else LOOPBACK
     app.add_middleware(SecurityMiddleware, hosts=hosts, largest=largest_body(context))

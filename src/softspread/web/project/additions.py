@@ -21,7 +21,8 @@ from softspread._common.types import AnyArray
 from softspread.errors import InputError, StoreError
 from softspread.io.embeddings import read_embeddings
 from softspread.io.formats import EMBEDDING_ENDINGS
-from softspread.web.project.items import SHOWN_ENDINGS, ItemSource, read_items
+from softspread.io.images import SHOWN_ENDINGS
+from softspread.web.project.items import ItemSource, read_items
 
 FOLDER, CONTENTS, EMBEDDINGS = "added", "contents", "embeddings"
 TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")

@@ -17,30 +17,28 @@ import numpy as np
 import pandas as pd
 
 from softspread._common.columns import ITEM_NAMES, PATH_NAMES, TEXT_NAMES
-from softspread._common.extras import needs_extra
 from softspread._common.types import AnyArray, IntArray
 from softspread._common.validation import objects
 from softspread.errors import InputError, StoreError
 from softspread.io.ids import as_text, rows_of_ids
-from softspread.io.images import BROWSER_TYPES, IMAGE_ENDINGS, list_files
+from softspread.io.images import (
+    BROWSER_TYPES,
+    LARGEST_PICTURE,
+    LONGEST_TEXT,
+    MEDIA_TYPES,
+    SHOWN_ENDINGS,
+    SMALL_PICTURE,
+    TEXT_ENDINGS,
+    list_files,
+    of_bearable_size,
+    to_png,
+)
 from softspread.io.tables import Table, is_missing, read_table
 from softspread.web.log.entry import LONGEST_ITEM
 
-TEXT_ENDINGS = (".txt", ".md")
-MEDIA_TYPES = {  # what browsers play, as far as their makers' codecs go
-    **{".mp3": "audio/mpeg", ".wav": "audio/wav", ".ogg": "audio/ogg", ".oga": "audio/ogg"},
-    **{".flac": "audio/flac", ".m4a": "audio/mp4", ".opus": "audio/ogg"},
-    **{".mp4": "video/mp4", ".webm": "video/webm", ".ogv": "video/ogg", ".mov": "video/quicktime"},
-}
-SHOWN_ENDINGS = (*IMAGE_ENDINGS, *TEXT_ENDINGS, *MEDIA_TYPES)
 THUMBNAIL = 96  # pixels of the longer side
 KEPT_ROWS = 10_000  # a page names the items it holds with every vote
 KEPT_THUMBNAILS = 5_000  # about 15 MB
-LONGEST_TEXT = 20_000  # characters shown
-LARGEST_PICTURE = 64 * 2**20  # bytes of a file that is sent or opened
-MOST_PIXELS = 50_000_000  # a picture that unpacks to more is refused, whatever its file size
-LARGEST_SIDE = 4_096  # pixels of a picture that is sent as it is; a larger one is made smaller
-SMALL_PICTURE = 320  # small arrays of pixels are enlarged to about this side
 
 
 class ItemSource:
@@ -200,45 +198,6 @@ class FileItems(ItemSource):
 
 def _ending(path: str | None) -> str:
     return "" if path is None else Path(path).suffix.lower()
-
-
-def of_bearable_size(content: bytes, kind: str) -> tuple[bytes, str] | None:
-    """A picture for a browser, made smaller where a phone would struggle; None if it unpacks to too much."""
-    size = size_of(content)
-    if size is None or max(size) <= LARGEST_SIDE:  # what Pillow cannot open, a browser may: such as drawings
-        return content, kind
-    smaller = to_png(content, LARGEST_SIDE, "JPEG")
-    return None if smaller is None else (smaller, "image/jpeg")
-
-
-def size_of(content: bytes) -> tuple[int, int] | None:
-    """Width and height as the picture's head says; None where it is no picture that Pillow reads."""
-    with needs_extra("web", "pictures need Pillow"):
-        from PIL import Image
-    try:
-        with Image.open(io.BytesIO(content)) as image:
-            return image.width, image.height
-    except Image.DecompressionBombError:
-        return MOST_PIXELS, MOST_PIXELS
-    except (OSError, ValueError, SyntaxError):
-        return None
-
-
-def to_png(content: bytes, longest_side: int | None = None, form: str = "PNG") -> bytes | None:
-    """Any picture that Pillow reads as PNG or JPEG, made smaller on demand; None where it cannot be read."""
-    with needs_extra("web", "small pictures need Pillow"):
-        from PIL import Image, UnidentifiedImageError
-    try:
-        with Image.open(io.BytesIO(content)) as image:
-            if image.width * image.height > MOST_PIXELS:
-                return None
-            if longest_side is not None:
-                image.thumbnail((longest_side, longest_side))
-            stream = io.BytesIO()
-            image.convert("RGB").save(stream, form)
-            return stream.getvalue()
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        return None
 
 
 # ---------------------------------------------------------------------------------------------------- reading

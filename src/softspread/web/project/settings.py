@@ -8,6 +8,7 @@ from softspread._common import validation
 from softspread.errors import InputError
 from softspread.queries.registry import STRATEGIES
 from softspread.tuning.candidates import alpha_candidates
+from softspread.votes.keys import UNSURE_WEIGHT
 from softspread.web.log.entry import LONGEST_LABEL
 from softspread.web.project.classes import ClassNote
 
@@ -15,7 +16,6 @@ MODES = ("blind", "assisted")
 RUNNING, PAUSED, FINISHED = STATUSES = ("running", "paused", "finished")
 LONGEST_QUESTION, LONGEST_GUIDELINES = 500, 50_000  # characters
 LOCAL_HOSTS = ("127.0.0.1", "::1", "localhost")
-CLASS_KEYS = "123456789abcdefghijklmnopqrstvwxy"  # u is "unsure", z is "undo"
 MOST_CLASSES = 1000  # a page of buttons beyond this helps nobody
 DATABASE_FILE = "votes.sqlite"
 GRAPH_FILE = "graph.npz"
@@ -47,7 +47,7 @@ class Settings:
     gold: tuple[tuple[str, str], ...] = ()  # (item, class) with known answers
     gold_share: float = 0.05  # of the items that a user gets
     uniform_share: float = 0.15  # of the items chosen that are drawn uniformly: they speak for all items
-    unsure_weight: float = 0.5
+    unsure_weight: float = UNSURE_WEIGHT
     lease_seconds: float = 120.0  # then an item of someone who left goes to others
     alpha: float | str = "auto"  # "auto": chosen by held-out votes, again as they come in
     n_neighbors: int = 20
@@ -121,16 +121,3 @@ def check_classes(classes: Sequence[str]) -> None:
     for name in classes:
         if not name.strip() or len(name) > LONGEST_LABEL or not name.isprintable():
             raise InputError(f"a class name must be 1 to {LONGEST_LABEL} printable characters, got {name!r}.")
-
-
-def class_keys(classes: Sequence[str]) -> list[str]:
-    """A key per class: its own name if all names are single keys, else 1 to 9, then letters, then none.
-
-    Examples
-    --------
-    >>> class_keys(["0", "1"]), class_keys(["cat", "dog"])
-    (['0', '1'], ['1', '2'])
-    """
-    if all(len(name) == 1 and name in f"0{CLASS_KEYS}" for name in classes):
-        return list(classes)
-    return [CLASS_KEYS[place] if place < len(CLASS_KEYS) else "" for place in range(len(classes))]

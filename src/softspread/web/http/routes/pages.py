@@ -12,6 +12,7 @@ from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
 
 from softspread.errors import InputError
 from softspread.queries.registry import STRATEGIES
+from softspread.votes.keys import class_keys
 from softspread.web.http.access import SESSION_COOKIE, AppContext, Context, address_of, check_origin
 from softspread.web.http.markdown import render
 from softspread.web.http.problems import PageProblem, Redirect
@@ -25,7 +26,7 @@ from softspread.web.log.accounts import (
     secrets_equal,
 )
 from softspread.web.log.entry import LONGEST_NAME
-from softspread.web.project.settings import LONGEST_GUIDELINES, LONGEST_QUESTION, class_keys
+from softspread.web.project.settings import LONGEST_GUIDELINES, LONGEST_QUESTION
 
 router = APIRouter(include_in_schema=False)
 FORM_COOKIE = "softspread_form"  # of the forms before there is a session

@@ -1,0 +1,1 @@
+"""Voting in a notebook, the extra ``notebook``."""
