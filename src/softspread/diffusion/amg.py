@@ -11,14 +11,14 @@ from scipy.sparse.linalg import LinearOperator, cg
 from softspread._common.progress import Advance
 from softspread._common.threads import Workers
 from softspread._common.types import FloatArray
-from softspread.diffusion.solver import Solution, measure, no_progress
+from softspread.diffusion.solver import GraphSolver, Solution, no_progress
 from softspread.errors import MissingExtraError
 from softspread.graph.graph import Graph
 
 MAX_STEPS = 500
 
 
-class MultigridSolver:
+class MultigridSolver(GraphSolver):
     """Sets up the hierarchy once; each column is then a few preconditioned steps."""
 
     name = "amg"
@@ -28,7 +28,7 @@ class MultigridSolver:
             from pyamg import smoothed_aggregation_solver
         except ImportError as error:
             raise MissingExtraError('solver="amg" needs: pip install "softspread[amg]"') from error
-        self.graph, self.alpha, self.workers = graph, alpha, workers
+        super().__init__(graph, alpha, workers)
         self._system = csr_matrix(eye_array(graph.n_items) - alpha * graph.inner_operator())
         self._system.indptr = self._system.indptr.astype(np.int32)
         self._system.indices = self._system.indices.astype(np.int32)
@@ -46,7 +46,7 @@ class MultigridSolver:
             iterations += 1
 
         for column in range(B.shape[1]):
-            # Half the tolerance: the recursive residual drifts from the true one, by which `measure` judges.
+            # Half the tolerance: the recursive residual drifts from the true one, by which `measured` judges.
             X[:, column], _ = cg(
                 self._system,
                 B[:, column],
@@ -57,4 +57,4 @@ class MultigridSolver:
                 callback=count,
             )
             advance(1)
-        return measure(self.graph, self.alpha, X, B, tol, self.name, iterations, self.workers)
+        return self.measured(X, B, tol, iterations)

@@ -6,11 +6,9 @@ x += a p,  r -= a (I - alpha S) p,  p = r + b p,   a and b per column        the
 import numpy as np
 
 from softspread._common.progress import Advance
-from softspread._common.threads import Workers
 from softspread._common.types import FloatArray
 from softspread._kernels.cg import apply_rows, step_along, turn_direction
-from softspread.diffusion.solver import Solution, column_groups, measure, no_progress, row_blocks
-from softspread.graph.graph import Graph
+from softspread.diffusion.solver import GraphSolver, Solution, column_groups, no_progress, row_blocks
 
 
 def most_steps(alpha: float, tol: float) -> int:
@@ -22,13 +20,10 @@ def most_steps(alpha: float, tol: float) -> int:
     return 20 + int(np.ceil(2 * np.sqrt(condition) * np.log(2 * np.sqrt(condition) / tol)))
 
 
-class ConjugateGradients:
+class ConjugateGradients(GraphSolver):
     """Needs no preparation; memory: four arrays of B's shape."""
 
     name = "cg"
-
-    def __init__(self, graph: Graph, alpha: float, workers: Workers) -> None:
-        self.graph, self.alpha, self.workers = graph, alpha, workers
 
     def solve(self, B: FloatArray, tol: float, advance: Advance = no_progress) -> Solution:
         X = np.zeros_like(B)
@@ -36,7 +31,7 @@ class ConjugateGradients:
         for group in column_groups(B.shape[1]):
             X[:, group], steps = self._solve_group(np.ascontiguousarray(B[:, group]), tol, advance)
             iterations = max(iterations, steps)
-        return measure(self.graph, self.alpha, X, B, tol, self.name, iterations, self.workers)
+        return self.measured(X, B, tol, iterations)
 
     def _solve_group(self, B: FloatArray, tol: float, advance: Advance) -> tuple[FloatArray, int]:
         system = self.graph.inner_system(self.alpha)

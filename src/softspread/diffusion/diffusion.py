@@ -20,7 +20,7 @@ from softspread._common.threads import Workers, count_threads
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.diffusion.prepared import PreparedOnUse
 from softspread.diffusion.scales import ScaleFinder, ScaleReport
-from softspread.diffusion.solver import MakeSolver, Solution, Solver, apply_system, no_progress
+from softspread.diffusion.solver import Solution, Solver, SolverFactory, apply_system, no_progress
 from softspread.graph.graph import Graph
 
 PROFILE_TOL = 1e-10  # single profiles (explanations, the literal mode) are cheap enough to be nearly exact
@@ -58,7 +58,7 @@ class Diffusion:
         alpha: float,
         *,
         scaling: str = "peak",
-        solver: str | MakeSolver = "auto",
+        solver: str | SolverFactory = "auto",
         tol: float = 1e-6,
         accuracy: float | None = None,
         n_jobs: int | None = None,

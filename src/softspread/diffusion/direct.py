@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from softspread._common.progress import Advance
 from softspread._common.threads import Workers
 from softspread._common.types import FloatArray
-from softspread.diffusion.solver import MOST_DENSE_ITEMS, Solution, measure, no_progress
+from softspread.diffusion.solver import MOST_DENSE_ITEMS, GraphSolver, Solution, no_progress
 from softspread.errors import InputError
 from softspread.graph.graph import Graph
 
@@ -23,7 +23,7 @@ ONE_THREAD_ITEMS = (
 )
 
 
-class DenseSolver:
+class DenseSolver(GraphSolver):
     """Dense Cholesky factor of I - alpha S; memory n * n * 8 bytes."""
 
     name = "dense"
@@ -34,7 +34,7 @@ class DenseSolver:
                 f"solver='dense' takes up to {MOST_DENSE_ITEMS:,} items, got {graph.n_items:,}; use "
                 "solver='cg'."
             )
-        self.graph, self.alpha, self.workers = graph, alpha, workers
+        super().__init__(graph, alpha, workers)
         system = graph.inner_operator().toarray()
         system *= -alpha
         system[np.diag_indices_from(system)] += 1.0
@@ -43,16 +43,16 @@ class DenseSolver:
 
     def solve(self, B: FloatArray, tol: float, advance: Advance = no_progress) -> Solution:
         X = np.ascontiguousarray(cho_solve(self._factor, B, check_finite=False))
-        return measure(self.graph, self.alpha, X, B, tol, self.name, 1, self.workers)
+        return self.measured(X, B, tol, 1)
 
 
-class SparseDirectSolver:
+class SparseDirectSolver(GraphSolver):
     """Sparse LU factor of I - alpha S; fill-in makes it slow beyond some ten thousand items."""
 
     name = "direct"
 
     def __init__(self, graph: Graph, alpha: float, workers: Workers) -> None:
-        self.graph, self.alpha, self.workers = graph, alpha, workers
+        super().__init__(graph, alpha, workers)
         system = csc_array(eye_array(graph.n_items) - alpha * graph.inner_operator())
         self._factor = splu(
             system, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}, diag_pivot_thresh=0.0
@@ -60,4 +60,4 @@ class SparseDirectSolver:
 
     def solve(self, B: FloatArray, tol: float, advance: Advance = no_progress) -> Solution:
         X = np.ascontiguousarray(self._factor.solve(np.asarray(B)))
-        return measure(self.graph, self.alpha, X, B, tol, self.name, 1, self.workers)
+        return self.measured(X, B, tol, 1)

@@ -10,11 +10,11 @@ from softspread._common.threads import Workers
 from softspread._common.types import FloatArray
 from softspread.diffusion.automatic import choose_solver
 from softspread.diffusion.registry import SOLVERS
-from softspread.diffusion.solver import MakeSolver, Solution, Solver, no_progress
+from softspread.diffusion.solver import Solution, Solver, SolverFactory, no_progress
 from softspread.graph.graph import Graph
 
 
-def prepare(solver: str | MakeSolver, graph: Graph, alpha: float, workers: Workers) -> Solver:
+def prepare(solver: str | SolverFactory, graph: Graph, alpha: float, workers: Workers) -> Solver:
     """The named solver, or one of the user's, for this graph and alpha."""
     return SOLVERS.find(solver)(graph, alpha, workers)
 
@@ -22,7 +22,7 @@ def prepare(solver: str | MakeSolver, graph: Graph, alpha: float, workers: Worke
 class PreparedOnUse:
     """The solver, prepared by the first solve: many questions about scales never need one."""
 
-    def __init__(self, solver: str | MakeSolver, graph: Graph, alpha: float, workers: Workers) -> None:
+    def __init__(self, solver: str | SolverFactory, graph: Graph, alpha: float, workers: Workers) -> None:
         chosen = choose_solver(graph.n_items) if solver in ("auto", "literal") else solver
         self.name = getattr(chosen, "name", "own") if callable(chosen) else SOLVERS.check(chosen)
         self._for = chosen, graph, alpha, workers

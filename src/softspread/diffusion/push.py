@@ -6,12 +6,10 @@ x_u += r_u,  r_v += alpha S_vu r_u,  r_u = 0,   until |r_u| <= floor sqrt(d_u)  
 import numpy as np
 
 from softspread._common.progress import Advance
-from softspread._common.threads import Workers
 from softspread._common.types import FloatArray, IntArray
 from softspread._kernels.push import NO_BUDGET, PushScratch, push, push_scratch
 from softspread._kernels.system import System
-from softspread.diffusion.solver import Solution, measure, no_progress
-from softspread.graph.graph import Graph
+from softspread.diffusion.solver import GraphSolver, Solution, no_progress
 
 
 def push_residual(
@@ -36,13 +34,10 @@ def push_residual(
     return float(level), int(n_touched), int(edges)
 
 
-class PushSolver:
+class PushSolver(GraphSolver):
     """Fast for single columns with few entries and moderate alpha; every column on its own."""
 
     name = "push"
-
-    def __init__(self, graph: Graph, alpha: float, workers: Workers) -> None:
-        self.graph, self.alpha, self.workers = graph, alpha, workers
 
     def solve(self, B: FloatArray, tol: float, advance: Advance = no_progress) -> Solution:
         X, edges = np.zeros(B.T.shape), 0
@@ -53,4 +48,4 @@ class PushSolver:
             edges += push_residual(system, x, r, np.flatnonzero(r), floor, NO_BUDGET, scratch)[2]
             advance(1)
         X = np.ascontiguousarray(X.T)
-        return measure(self.graph, self.alpha, X, B, tol, self.name, edges, self.workers)
+        return self.measured(X, B, tol, edges)

@@ -89,10 +89,7 @@ class Solver(Protocol):
         ...
 
 
-SolverFactory = Callable[[Graph, float, Workers], Solver]
-
-
-MakeSolver = Callable[[Graph, float, Workers], Solver]  # what is registered, or given in place of a name
+SolverFactory = Callable[[Graph, float, Workers], Solver]  # what is registered, or given in place of a name
 
 
 def entry_bound(alpha: float, residual_norm: float) -> float:
@@ -167,3 +164,16 @@ def measure(
         )
     bound = entry_bound(alpha, float(np.linalg.norm(R, axis=0).max(initial=0.0)))
     return Solution(X, R, SolveReport(solver, iterations, residual, bound))
+
+
+class GraphSolver:
+    """What the built-in solvers share: the system that they solve, and the measured answer."""
+
+    name: str
+
+    def __init__(self, graph: Graph, alpha: float, workers: Workers) -> None:
+        self.graph, self.alpha, self.workers = graph, alpha, workers
+
+    def measured(self, X: FloatArray, B: FloatArray, tol: float, iterations: int) -> Solution:
+        """The answer with its own residual; refused where that is too large."""
+        return measure(self.graph, self.alpha, X, B, tol, self.name, iterations, self.workers)

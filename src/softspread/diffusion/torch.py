@@ -15,7 +15,7 @@ from softspread._common.progress import Advance
 from softspread._common.threads import Workers
 from softspread._common.types import FloatArray
 from softspread.diffusion.cg import most_steps
-from softspread.diffusion.solver import Solution, measure, no_progress
+from softspread.diffusion.solver import GraphSolver, Solution, no_progress
 from softspread.errors import MissingExtraError
 from softspread.graph.graph import Graph
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import torch
 
 
-class TorchSolver:
+class TorchSolver(GraphSolver):
     """Copies S to the device once; memory there: S and five arrays of B's shape."""
 
     name = "torch"
@@ -33,7 +33,7 @@ class TorchSolver:
             import torch
         except ImportError as error:
             raise MissingExtraError('solver="torch" needs: pip install "softspread[torch]"') from error
-        self.graph, self.alpha, self.workers = graph, alpha, workers
+        super().__init__(graph, alpha, workers)
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         S = graph.inner_operator()
         with warnings.catch_warnings():
@@ -53,7 +53,7 @@ class TorchSolver:
         with torch.no_grad():
             X, steps = self._solve(torch.from_numpy(np.array(B)).to(self.device), tol, advance)
         answer = np.ascontiguousarray(X.cpu().numpy())
-        return measure(self.graph, self.alpha, answer, B, tol, self.name, steps, self.workers)
+        return self.measured(answer, B, tol, steps)
 
     def _solve(self, B: "torch.Tensor", tol: float, advance: Advance) -> tuple["torch.Tensor", int]:
         import torch

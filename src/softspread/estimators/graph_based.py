@@ -14,7 +14,7 @@ from softspread._common.types import AnyArray, BoolArray, FloatArray, RandomStat
 from softspread.annotators.report import AnnotatorReport
 from softspread.annotators.weighting import Weighting
 from softspread.diffusion.diffusion import Diffusion
-from softspread.diffusion.solver import MakeSolver
+from softspread.diffusion.solver import SolverFactory
 from softspread.estimators.auto import rate_only
 from softspread.estimators.growing import GrowingEstimator
 from softspread.graph.builders import knn_graph
@@ -54,7 +54,7 @@ class GraphEstimator(GrowingEstimator):
     bandwidth: str | float = "kth"
     scaling: str = "peak"
     tol: float = 1e-6
-    solver: str | MakeSolver = "auto"
+    solver: str | SolverFactory = "auto"
     index: "str | Search" = "auto"
     metric: str = "euclidean"
     n_jobs: int | None = None

@@ -14,7 +14,7 @@ from softspread.annotators.weighting import Weighting
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.registry import SOLVERS
 from softspread.diffusion.scales import SCALINGS, ScaleReport
-from softspread.diffusion.solver import MakeSolver, SolveReport
+from softspread.diffusion.solver import SolveReport, SolverFactory
 from softspread.errors import InputError
 from softspread.estimators.auto import choose_settings
 from softspread.estimators.base import Answer
@@ -157,7 +157,7 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         prior_strength: float | str = 1e-4,
         annotator_model: str = "auto",
         tol: float = 1e-6,
-        solver: str | MakeSolver = "auto",
+        solver: str | SolverFactory = "auto",
         index: "str | Search" = "auto",
         metric: str = "euclidean",
         n_jobs: int | None = None,

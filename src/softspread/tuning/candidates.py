@@ -11,7 +11,7 @@ from softspread._common import validation
 from softspread._common.threads import Workers, count_threads
 from softspread._common.types import AnyArray
 from softspread.diffusion.diffusion import Diffusion
-from softspread.diffusion.solver import MakeSolver
+from softspread.diffusion.solver import SolverFactory
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.graph.builders import NeighborSearch, tell_of_gaps
 from softspread.graph.graph import Graph
@@ -103,7 +103,7 @@ class SpreadOptions:
 
     bandwidth: str | float = "kth"
     scaling: str = "peak"
-    solver: str | MakeSolver = "auto"
+    solver: str | SolverFactory = "auto"
     index: "str | Search" = "auto"
     n_jobs: int | None = None
     random_state: Any = None
