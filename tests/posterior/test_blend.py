@@ -65,12 +65,17 @@ def test_a_prior_joins_the_experts(diffusion):
     assert told.weights.argmax() == len(told.weights) - 1
 
 
+def posterior_after(blend, own, more):
+    """The posterior of all items after further votes."""
+    return blend.posterior_of_rows(slice(None), own, own.counts.sum(axis=0), more, ONE)
+
+
 def test_no_further_votes_change_nothing(blend):
     """The posterior after nothing is the posterior, with and without states at some alphas."""
     before = blend.posterior(ONE).mean()
-    np.testing.assert_allclose(blend.posterior_after(own_of(COUNTS), {}, ONE).mean(), before, atol=1e-6)
+    np.testing.assert_allclose(posterior_after(blend, own_of(COUNTS), {}).mean(), before, atol=1e-6)
     nothing = {rung.alpha: np.zeros((N, N_CLASSES)) for rung in blend.rungs}
-    np.testing.assert_allclose(blend.posterior_after(own_of(COUNTS), nothing, ONE).mean(), before, atol=1e-6)
+    np.testing.assert_allclose(posterior_after(blend, own_of(COUNTS), nothing).mean(), before, atol=1e-6)
 
 
 def test_rungs_follow_further_votes_and_what_was_learned_stays(diffusion):
@@ -79,7 +84,7 @@ def test_rungs_follow_further_votes_and_what_was_learned_stays(diffusion):
     more = np.zeros((N, N_CLASSES))
     more[[3, 40, 41], [0, 1, 1]] = 1
     brought = {rung.alpha: diffusion.at(rung.alpha).spread(np.arange(N), more).mass() for rung in blend.rungs}
-    after = blend.posterior_after(own_of(COUNTS + more), brought, ONE)
+    after = posterior_after(blend, own_of(COUNTS + more), brought)
     batch = fit_blend(diffusion, own_of(COUNTS + more))
     q = sum(w * final for w, final in zip(blend.weights, finals(batch), strict=True))
     np.testing.assert_allclose(after.m, blend.calibration.average(q.astype(np.float32)), atol=2e-3)

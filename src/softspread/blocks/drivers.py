@@ -4,14 +4,12 @@ Driver.run(job, stage, numbers)      blocks of one stage, in any order
 Driver.solve(job, first, last, ...)  Chebyshev steps of all blocks, up to a checkpoint
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from softspread.blocks.job import Job
 from softspread.blocks.solve import Operators, Vectors, right_side, run_segment
 from softspread.blocks.tasks import run_task
-
-Repaired = Callable[[str], None]
 
 
 class Driver(Protocol):

@@ -16,7 +16,6 @@ from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.blocks.job import Job
 from softspread.graph.neighbors import leaf_order
 
-CHUNK_ROWS = 1_000_000  # rows of the input per file of the first pass
 ROWS_AT_ONCE = 65_536  # compared with all centres at once
 
 

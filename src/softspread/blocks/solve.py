@@ -106,13 +106,6 @@ def halo_of(
     return out
 
 
-def touched_by(job: Job, operator: BlockOperator) -> list[int]:
-    """The other blocks that a block needs rows of."""
-    return (
-        [int(block) for block in np.unique(job.layout.block_of(operator.halo))] if len(operator.halo) else []
-    )
-
-
 def save_state(
     job: Job, block: int, after: int, state: State, squares: Sequence[FloatArray] | FloatArray | None = None
 ) -> dict[str, Any]:

@@ -27,7 +27,6 @@ from softspread.diffusion.solver import MOST_COLUMNS, Solver
 from softspread.graph.graph import Graph
 
 SCALINGS = ("peak", "source", "none")
-SCALE_MODES = ("calibrated", "certified")
 
 
 @dataclass(frozen=True, slots=True)

@@ -271,11 +271,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read_features(self, X: Any, reset: bool) -> AnyArray:
         validation.refuse_sparse(X)
-        try:
-            array = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=1)
-        except ValueError as error:
-            raise InputError(str(error)) from error
-        return validation.not_too_large(np.asarray(array))
+        return read_features(self, X, reset)
 
     def _set_prior(self) -> None:
         n, n_classes = self.n_items_, len(self.classes_)
@@ -849,6 +845,15 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def read_features(est: BaseEstimator, X: Any, reset: bool) -> AnyArray:
+    """(n, d) numbers as scikit-learn checks them; with ``reset`` a fit learns how many, and their names."""
+    try:
+        array = validate_data(est, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=1)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    return validation.not_too_large(np.asarray(array))
 
 
 def names_of(X: Any) -> Any:

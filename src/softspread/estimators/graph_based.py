@@ -1,5 +1,6 @@
 """What estimators on a graph of neighbours share: the graph, annotators' weights, reasons for uncertainty."""
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ from softspread.posterior.posterior import Posterior
 from softspread.queries.choose import choose_items
 from softspread.queries.pool import Strategy
 from softspread.tuning.candidates import SpreadOptions
+from softspread.votes.table import VoteTable
 
 if TYPE_CHECKING:
     from softspread.graph.neighbors import Search
@@ -113,6 +115,10 @@ class GraphEstimator(GrowingEstimator):
     def _workers(self) -> Workers:
         return Workers(count_threads(self.n_jobs))
 
+    def _generator(self, random_state: RandomState) -> np.random.Generator:
+        """Of this call, else the estimator's own."""
+        return validation.generator(self.random_state if random_state is None else random_state)
+
     def _use_weighting(self, weighting: Weighting | None) -> None:
         """Weigh the votes by their annotators.
 
@@ -121,6 +127,28 @@ class GraphEstimator(GrowingEstimator):
         """
         self._weighting = weighting
         self._counted_votes = self._votes if weighting is None else weighting.apply(self._votes)
+
+    def _counted(self, new: VoteTable) -> VoteTable:
+        """Further votes as they count; the votes that count have them from now on."""
+        if self._weighting is not None:
+            new = self._weighting.apply(new)
+            self._counted_votes.append(new)
+        return new
+
+    def _named_votes(self) -> VoteTable:
+        """Weighted votes with the classes that annotators named, where the votes that count became soft."""
+        return self._votes if self._weighting is None else self._weighting.weigh(self._votes)
+
+    def _trusted_votes(self) -> VoteTable | None:
+        """Votes as cast by those whose votes count; None where all count the same."""
+        return None if self._weighting is None else self._weighting.trusted(self._votes)
+
+    def _asked_about(self, item: Hashable, top: int | None) -> tuple[int, int | None]:
+        """The row of one item, and how many lines to show of it."""
+        self._checked(None)
+        if top is not None:
+            top = validation.count("top", top, smallest=1)
+        return int(self._names.rows([item])[0]), top
 
     def _forget_derived(self) -> None:
         """What is derived from the votes and kept until they change."""
@@ -186,7 +214,7 @@ class GraphEstimator(GrowingEstimator):
         check_is_fitted(self)
         rows = np.empty(0, np.int64) if exclude is None else self._names.rows(exclude)
         diffusion, mass, posterior = self._choosing()
-        rng = validation.generator(self.random_state if random_state is None else random_state)
+        rng = self._generator(random_state)
         chances: list[float] | None = [] if return_probabilities else None
         votes = self.vote_counts_.sum(axis=1)
         picked = choose_items(

@@ -87,7 +87,7 @@ class JudgedEstimator(GraphEstimator):
         (True, 150)
         """
         self._checked(None)
-        rng = validation.generator(self.random_state if random_state is None else random_state)
+        rng = self._generator(random_state)
         if counts is None:
             return judge(self._held_out(probabilities, rng), confidence_level, rng, N_BOOTSTRAP)
         if probabilities is not None:
@@ -95,13 +95,7 @@ class JudgedEstimator(GraphEstimator):
                 "probabilities are those of the votes of the fit; votes set apart (counts) must be on items "
                 "drawn uniformly. Give one of the two."
             )
-        table = np.asarray(counts)
-        if table.shape != (self.n_items_, len(self.classes_)):
-            raise InputError(
-                f"counts must have shape ({self.n_items_}, {len(self.classes_)}), items by classes, got "
-                f"{table.shape}."
-            )
-        return self._quality_by(table, confidence_level, rng)
+        return self._quality_by(self._per_class("counts", np.asarray(counts)), confidence_level, rng)
 
     def report(
         self,
@@ -161,6 +155,13 @@ class JudgedEstimator(GraphEstimator):
         if target is not None:
             write_text(target, page)
         return page
+
+    def _per_class(self, name: str, table: AnyArray) -> AnyArray:
+        """The table, which must have a row per item and a column per class."""
+        wanted = self.n_items_, len(self.classes_)
+        if table.shape != wanted:
+            raise InputError(f"{name} must have shape {wanted}, items by classes, got {table.shape}.")
+        return table
 
     def _quality_by(self, counts: AnyArray, level: float, rng: np.random.Generator) -> Quality:
         several = len(self.classes_) > 1  # of one class alone the posterior keeps two
@@ -223,15 +224,11 @@ class JudgedEstimator(GraphEstimator):
         asked = [validation.between_0_and_1("levels", value) for value in np.ravel(levels).tolist()]
         if not asked:
             raise InputError("levels is empty; give at least one, such as 0.9.")
-        rng = validation.generator(self.random_state if random_state is None else random_state)
+        rng = self._generator(random_state)
         if p_true is None:
             return vote_coverage(self._held_out(None, rng).trials, asked, level, rng)
         truth = validation.table_of_numbers(p_true, "p_true must be a table of numbers, items by classes.")
-        if truth.shape != (self.n_items_, len(self.classes_)):
-            raise InputError(
-                f"p_true must have shape ({self.n_items_}, {len(self.classes_)}), items by classes, got "
-                f"{truth.shape}."
-            )
+        self._per_class("p_true", truth)
         ends = [self.predict_interval(confidence_level=value) for value in asked]
         inside = [((truth >= lower) & (truth <= upper)).mean(axis=1) for lower, upper in ends]
         return truth_coverage(inside, asked, level, rng)
@@ -276,5 +273,5 @@ class JudgedEstimator(GraphEstimator):
         self._checked(None)
         level = validation.between_0_and_1("confidence_level", confidence_level)
         more = validation.count("more", more, smallest=1)
-        rng = validation.generator(self.random_state if random_state is None else random_state)
+        rng = self._generator(random_state)
         return self._forecast(more, level, rng)

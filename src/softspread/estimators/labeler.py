@@ -346,8 +346,7 @@ class SoftLabeler(JudgedEstimator):
         self._forget_derived()
 
     def _own_votes(self) -> OwnVotes:
-        cast = self._votes if self._weighting is None else self._weighting.weigh(self._votes)
-        return own_votes(self._counted_votes, cast, self.n_items_, len(self.classes_))
+        return own_votes(self._counted_votes, self._named_votes(), self.n_items_, len(self.classes_))
 
     def _padded_prior(self) -> FloatArray:
         missing = 2 - self.prior_.shape[1]
@@ -358,9 +357,7 @@ class SoftLabeler(JudgedEstimator):
 
     # -------------------------------------------------------------------------------------------- later votes
     def _spread_more(self, new: VoteTable) -> None:
-        if self._weighting is not None:
-            new = self._weighting.apply(new)
-            self._counted_votes.append(new)
+        new = self._counted(new)
         n_since = len(self._votes) - self._n_fitted
         if len(self.classes_) > self._blend.own.n_classes or REFIT.due(n_since, self._n_fitted):
             log.info("learning again: %d votes since the last fit to %d", n_since, self._n_fitted)
@@ -804,10 +801,7 @@ class SoftLabeler(JudgedEstimator):
         >>> bool(np.allclose(shares.groupby("label")["weight"].sum(), lab.predict_proba()[0]))
         True
         """
-        self._checked(None)
-        if top is not None:
-            top = validation.count("top", top, smallest=1)
-        row = int(self._names.rows([item])[0])
+        row, top = self._asked_about(item, top)
         found = explain_blend(self._live, self._counted_votes, row, len(self.classes_)).top(top)
         items = np.full(len(found.rows), None)
         listed = found.rows >= 0
@@ -885,14 +879,8 @@ class SoftLabeler(JudgedEstimator):
 
     def _held_out(self, probabilities: ArrayLike | None, rng: np.random.Generator) -> JudgingVotes:
         fitted = self._fitted_blend()
-        weighting, votes = self._weighting, self._votes
-        return blend_evidence(
-            fitted,
-            votes if weighting is None else weighting.weigh(votes),
-            rng,
-            cast=None if weighting is None else weighting.trusted(votes),
-            probabilities=probabilities,
-        )
+        cast = self._trusted_votes()
+        return blend_evidence(fitted, self._named_votes(), rng, cast=cast, probabilities=probabilities)
 
     def _forecast(self, more: int, level: float, rng: np.random.Generator) -> GainForecast:
         now = self.quality(confidence_level=level, random_state=rng).rmse
@@ -951,7 +939,7 @@ class SoftLabeler(JudgedEstimator):
         True
         """
         self._checked(None)
-        rng = validation.generator(self.random_state if random_state is None else random_state)
+        rng = self._generator(random_state)
         n_draws = validation.count("n_draws", n_draws, smallest=1)
         found = self._posterior.mode_probabilities(rng, n_draws)[:, : len(self.classes_)]
         return np.asarray(found / found.sum(axis=1, keepdims=True)) if len(self.classes_) == 1 else found

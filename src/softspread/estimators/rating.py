@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from softspread._common import validation
-from softspread._common.types import AnyArray, FloatArray, RandomState
+from softspread._common.types import FloatArray, RandomState
 from softspread.errors import InputError
-from softspread.estimators.base import VotesEstimator, names_of
+from softspread.estimators.base import VotesEstimator, names_of, read_features
 from softspread.estimators.labeler import SoftLabeler
 from softspread.graph.graph import Graph
 from softspread.posterior.ratings import (
@@ -135,7 +135,7 @@ class RatingSpreading(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         validation.choice("annotator_model", self.annotator_model, ("auto", "none"))
         names = names_of(X) if item_ids is None else item_ids
-        items: Any = X if isinstance(X, Graph) else self._read(X, reset=True)
+        items: Any = X if isinstance(X, Graph) else read_features(self, X, reset=True)
         n = items.n_items if isinstance(items, Graph) else len(items)
         ids = None if names is None else validation.item_ids(names, n)
         given = read_ratings(y, Names(n, ids, ENDS), self.scale)
@@ -145,13 +145,6 @@ class RatingSpreading(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_items_, self.item_ids_, self.scale_ = n, ids, given.scale
         self.estimator_, self.annotators_, self._own, self._found = fitted
         return self
-
-    def _read(self, X: Any, reset: bool) -> AnyArray:
-        try:
-            array = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=1)
-        except ValueError as error:
-            raise InputError(str(error)) from error
-        return validation.not_too_large(np.asarray(array))
 
     def _fitted(
         self, items: Any, given: Ratings, names: Names
@@ -223,7 +216,7 @@ class RatingSpreading(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if X is None:
             return self._found
-        new, est = self._read(X, reset=False), self.estimator_
+        new, est = read_features(self, X, reset=False), self.estimator_
         if not isinstance(est, SoftLabeler) or self._noise is None:
             return self._counted(est, new, self._own, self.scale_)
         low, high = self.scale_

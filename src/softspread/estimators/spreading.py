@@ -256,9 +256,7 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         missing = len(self.classes_) - self._state.n_classes
         if missing:
             self._state.add_classes(missing)
-        if self._weighting is not None:
-            new = self._weighting.apply(new)
-            self._counted_votes.append(new)
+        new = self._counted(new)
         self._forget_derived()
         self._state.add(new)
 
@@ -375,7 +373,7 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         """
         if self._weighting is None or self._weighting.fit.soft_votes is None:
             return self._state
-        named = SpreadState(self._state.diffusion, self._weighting.weigh(self._votes), len(self.classes_))
+        named = SpreadState(self._state.diffusion, self._named_votes(), len(self.classes_))
         named.solve()
         return named
 
@@ -417,7 +415,7 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
             self.prior_strength_,
             rng,
             fitted=self._fitted_blend(),
-            cast=None if self._weighting is None else self._weighting.trusted(self._votes),
+            cast=self._trusted_votes(),
             probabilities=probabilities,
         )
 
@@ -463,10 +461,7 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         >>> est.explain(1)["label"].tolist()
         [0]
         """
-        self._checked(None)
-        if top is not None:
-            top = validation.count("top", top, smallest=1)
-        row = int(self._names.rows([item])[0])
+        row, top = self._asked_about(item, top)
         behind = self._names.votes(explain(self._state.diffusion, self._counted_votes, row, top)).to_frame()
         return behind[[*behind.columns.drop("weight"), "weight"]]
 

@@ -113,16 +113,6 @@ class Blend:
         own, _ = self.own.on_rows(rows)
         return posterior_of(self.q[rows], self.log_size[rows], own, self.calibration, self.trust, workers)
 
-    def posterior_after(self, own: OwnVotes, more: Mapping[float, FloatArray], workers: Workers) -> Posterior:
-        """The posterior after further votes; weights, classifiers, sharpness and trust stay.
-
-        Parameters
-        ----------
-        own : all votes by now
-        more : what the further votes bring to every item at some of the alphas, (n, n_classes)
-        """
-        return self.posterior_of_rows(slice(None), own, own.counts.sum(axis=0), more, workers)
-
     def posterior_of_rows(
         self,
         rows: IntArray | slice,
@@ -131,7 +121,9 @@ class Blend:
         more: Mapping[float, FloatArray],
         workers: Workers,
     ) -> Posterior:
-        """The same for some items alone: work grows with their number, not with that of all items.
+        """The posterior of some items after further votes; what was learned stays.
+
+        Work grows with their number, not with that of all items.
 
         Parameters
         ----------

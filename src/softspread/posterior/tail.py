@@ -78,7 +78,7 @@ class World:
     """One draw of what is uncertain, in which the coverage of given intervals can be computed."""
 
     def __init__(self, mixtures: Mixtures, posterior: Posterior, big: float) -> None:
-        self._mixtures, self._workers, self._big = mixtures, posterior.workers, big
+        self._mixtures, self._workers = mixtures, posterior.workers
         self._rows = np.arange(len(mixtures.means))
         self._below_big = self._below(big)
 

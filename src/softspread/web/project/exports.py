@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from softspread._common.types import FloatArray
+from softspread.estimators.fitted import parts_of
 from softspread.io.label_studio import LabelStudioNames
 from softspread.io.soft_labels import write_soft_labels
 from softspread.io.spreadsheets import frame_for_csv
@@ -77,8 +78,7 @@ def _as_counted(service: Service, table: VoteTable) -> FloatArray:
     """Weights of the votes as the soft labels count them: less where a suggestion may have decided."""
     if not service.history.column("seen").any():
         return table.weights
-    counted: FloatArray = service.learner.fit()._votes.weights
-    return counted
+    return parts_of(service.learner.fit()).votes.weights
 
 
 def log_frame(service: Service) -> pd.DataFrame:

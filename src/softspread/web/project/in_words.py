@@ -34,7 +34,7 @@ _MIDDLE = (0.05, 0.5, 0.95)  # quantiles of the trust that are shown
 
 def learned_from(learned: Learned) -> dict[str, Any]:
     """What the dashboard says about a fit: how many votes, whose word counts, how far it is trusted."""
-    labeler = learned.labeler
+    labeler, weighting = learned.labeler, learned.parts.weighting
     return {
         "votes": learned.n_votes,
         "since": learned.n_since,
@@ -42,7 +42,7 @@ def learned_from(learned: Learned) -> dict[str, Any]:
         "trust": None if not learned.n_votes else trust_range(labeler.trust_),
         "advice": labeler.advice_ if learned.n_votes else None,
         "pull": None if learned.pull is None else asdict(learned.pull) | {"known": learned.pull.is_known},
-        "weighted": labeler._weighting is not None and not labeler._weighting.fit.reason,
+        "weighted": weighting is not None and not weighting.fit.reason,
     }
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.annotators.pull import Pull, estimate_pull, own_share
 from softspread.errors import SoftspreadWarning
+from softspread.estimators.fitted import parts_of
 from softspread.estimators.labeler import SoftLabeler
 from softspread.graph.graph import Graph
 from softspread.intervals.labels import labels_in
@@ -43,19 +44,18 @@ class Learned:
     def __init__(self, labeler: SoftLabeler, entries: int, pull: Pull | None = None) -> None:
         self.labeler, self.entries = labeler, entries
         self.pull = pull  # of the suggestions that people saw; None: they saw none
-        self._discounted = discounts(labeler._votes) if pull is not None else {}
-        self.n_votes = len(labeler._votes)  # at the fit
+        self.parts = parts_of(labeler)
+        self._discounted = discounts(self.parts.votes) if pull is not None else {}
+        self.n_votes = len(self.parts.votes)  # at the fit
         self.n_since = 0  # votes and undos since
-        self.live = LiveBlend(labeler._blend, labeler._diffused)
+        self.live = LiveBlend(self.parts.live.blend, self.parts.diffusion)
 
     # ------------------------------------------------------------------------------------ following the votes
     def add(self, votes: VoteTable, share: float = 1.0) -> None:
         """Take in votes as they were cast; with a ``share`` below 1 each gets less work."""
         if len(votes):
-            weighting = self.labeler._weighting
             self.n_since += len(votes)
-            votes = self._as_counted(votes)
-            self.live.add(votes if weighting is None else weighting.apply(votes), share)
+            self.live.add(self.parts.counted(self._as_counted(votes)), share)
 
     def _as_counted(self, votes: VoteTable) -> VoteTable:
         """An undo takes back as much as the vote counted for in the fit."""
@@ -77,7 +77,7 @@ class Learned:
     @property
     def at_fit(self) -> Posterior:
         """The posterior as of the fit, which also says how wide intervals must be."""
-        return self.labeler._live.at_fit
+        return self.parts.live.at_fit
 
     def posterior(self, turn: AbstractContextManager[object]) -> Posterior:
         """The posterior of all items by now; the lock is taken a piece at a time."""
@@ -90,9 +90,7 @@ class Learned:
 
     def explain(self, votes: VoteTable, row: int) -> Explanation:
         """What one soft label is made of by now; ``votes`` are all that stand, as they were cast."""
-        weighting = self.labeler._weighting
-        counted = votes if weighting is None else weighting.apply(votes)
-        return explain_blend(self.live, counted, row, len(self.labeler.classes_))
+        return explain_blend(self.live, self.parts.counted(votes), row, len(self.labeler.classes_))
 
     def ready(self) -> "Learned":
         """Find what the first answer would wait for."""

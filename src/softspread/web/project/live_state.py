@@ -244,7 +244,7 @@ class LiveState:
         if kept is not None and begin < self._choose_again:
             return kept
         learned = self._learned
-        live, diffused = learned.live, learned.labeler._diffused
+        live, diffused = learned.live, learned.parts.diffusion
         rung = min(live.blend.rungs, key=lambda rung: abs(rung.alpha - DEFAULT_LOTTERY.alpha))
         mass = live.mass(rung).astype(np.float64)  # a vote that is just being pushed may be there in part
         found = ChosenFrom(diffused.at(rung.alpha), mass, learned.posterior(self._lock))

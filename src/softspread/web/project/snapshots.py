@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from softspread.errors import SoftspreadError
+from softspread.estimators.fitted import parts_of
 from softspread.estimators.labeler import SoftLabeler
 from softspread.estimators.storage import load, save
 from softspread.votes.table import VoteTable
@@ -46,14 +47,15 @@ def load_learned(folder: Path, learner: Learner) -> Learned | None:
 
 
 def _fits(labeler: SoftLabeler, entries: int, learner: Learner) -> bool:
+    parts = parts_of(labeler)
     return (
         entries <= len(learner.history)
         and labeler.classes_.tolist() == learner.names.classes.tolist()
         and labeler.alpha == learner.alpha
         and labeler.graph_.digest() == learner.graph.digest()
         and _same(labeler.prior, learner.prior)
-        and _same(labeler._features, learner.features)
-        and _same_votes(labeler._votes, learner.history.standing_votes(entries)[0])
+        and _same(parts.features, learner.features)
+        and _same_votes(parts.votes, learner.history.standing_votes(entries)[0])
     )
 
 
