@@ -6,7 +6,7 @@ import pytest
 from softspread import ConvergenceError, knn_graph
 from softspread._common.threads import Workers
 from softspread.diffusion import cg
-from softspread.diffusion.prepared import prepare
+from softspread.diffusion.lazy_solver import prepare
 from softspread.diffusion.solver import row_blocks
 from systems import dense_answer, two_blobs
 

@@ -5,7 +5,7 @@ import pytest
 from softspread import InputError
 from softspread._common.threads import Workers
 from softspread.diffusion import direct
-from softspread.diffusion.prepared import prepare
+from softspread.diffusion.lazy_solver import prepare
 from systems import two_blobs
 
 

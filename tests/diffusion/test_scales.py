@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from softspread import SoftspreadWarning, affinity_graph, knn_graph
 from softspread._common.threads import Workers
-from softspread.diffusion.prepared import prepare
+from softspread.diffusion.lazy_solver import prepare
 from softspread.diffusion.scales import ScaleFinder, ScaleRule
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from softspread import ConvergenceError
 from softspread._common.threads import Workers
-from softspread.diffusion.prepared import prepare
+from softspread.diffusion.lazy_solver import prepare
 from softspread.diffusion.solver import column_groups, measure
 from systems import dense_answer, two_blobs
 

@@ -17,7 +17,7 @@ from softspread import (
 )
 from softspread._common.threads import Workers
 from softspread.diffusion import torch as torch_solver
-from softspread.diffusion.prepared import prepare
+from softspread.diffusion.lazy_solver import prepare
 from systems import dense_answer, two_blobs
 
 

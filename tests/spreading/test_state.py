@@ -5,7 +5,7 @@ import pytest
 
 from softspread import ProbabilisticLabelSpreading, Votes, knn_graph
 from softspread.diffusion.diffusion import Diffusion
-from softspread.diffusion.running import RULE, UpdateRule
+from softspread.diffusion.running_solution import RULE, UpdateRule
 from softspread.spreading.state import SpreadState
 from softspread.votes.table import VoteTable
 

@@ -12,7 +12,7 @@ from typing import Any
 from softspread.cli.options import FitInputs
 from softspread.cli.runner import Run
 from softspread.estimators.methods import BLEND, method_of
-from softspread.graph.automatic import exact_by_size
+from softspread.graph.default_search import exact_by_size
 from softspread.graph.neighbors import TREE_DIMENSIONS
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from softspread._common.progress import Advance
 from softspread._common.threads import Workers, count_threads
 from softspread._common.types import AnyArray, FloatArray, IntArray
-from softspread.diffusion.prepared import PreparedOnUse
+from softspread.diffusion.lazy_solver import LazySolver
 from softspread.diffusion.scales import ScaleFinder, ScaleReport
 from softspread.diffusion.solver import Solution, Solver, SolverFactory, apply_system, no_progress
 from softspread.graph.graph import Graph
@@ -69,7 +69,7 @@ class Diffusion:
         self.solver_name, self.literal = solver, solver == "literal"
         self.accuracy = scale_accuracy(alpha, tol) if accuracy is None else accuracy
         self.workers = Workers(count_threads(n_jobs)) if workers is None else workers
-        self.solver: Solver = PreparedOnUse(solver, graph, alpha, self.workers)
+        self.solver: Solver = LazySolver(solver, graph, alpha, self.workers)
         self.inner_finder = self._finder()
         self._factor = graph.inner_root if graph.normalization == "random_walk" else None
 

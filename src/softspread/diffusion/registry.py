@@ -12,13 +12,13 @@ SOLVERS: "Registry[SolverFactory]" = Registry(
     "solver",
     "softspread.solvers",
     {
-        "auto": f"{_HERE}.automatic:automatic_solver",
+        "auto": f"{_HERE}.default_solver:prepare_default",
         "dense": f"{_HERE}.direct:DenseSolver",
         "direct": f"{_HERE}.direct:SparseDirectSolver",
         "cg": f"{_HERE}.cg:ConjugateGradients",
         "push": f"{_HERE}.push:PushSolver",
         "amg": f"{_HERE}.amg:MultigridSolver",
         "torch": f"{_HERE}.torch:TorchSolver",
-        "literal": f"{_HERE}.automatic:automatic_solver",  # solved as "auto" does, but for one vote at a time
+        "literal": f"{_HERE}.default_solver:prepare_default",  # as "auto", but vote by vote
     },
 )

@@ -26,7 +26,7 @@ from softspread.estimators.judged import JudgedEstimator
 from softspread.estimators.methods import ANNOTATOR_MODELS
 from softspread.estimators.multilabel import Questions, answered_by_questions
 from softspread.graph.graph import Graph
-from softspread.graph.metrics import place_items
+from softspread.graph.places import place_items
 from softspread.intervals.labels import evidence_in
 from softspread.intervals.levels import expected_levels
 from softspread.intervals.task import IntervalMethod, Posteriors

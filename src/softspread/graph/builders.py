@@ -18,8 +18,8 @@ from softspread._common.threads import Workers, count_threads
 from softspread._common.types import AnyArray, FloatArray, Neighbors, RandomState
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.graph.graph import NORMALIZATIONS, Graph, operator_from_affinity
-from softspread.graph.metrics import place_items
 from softspread.graph.neighbors import leaf_order
+from softspread.graph.places import place_items
 from softspread.graph.registry import METRICS
 from softspread.graph.search import search_neighbors
 

@@ -14,8 +14,8 @@ from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.errors import InputError
 from softspread.graph.builders import gaussian_weights
 from softspread.graph.graph import Graph
-from softspread.graph.metrics import place_items
 from softspread.graph.neighbors import nearest_items
+from softspread.graph.places import place_items
 
 
 def tie_newcomers(graph: Graph, X: AnyArray, workers: Workers) -> csr_array:

@@ -22,7 +22,7 @@ from softspread._common.types import AnyArray, BoolArray, FloatArray, IndexArray
 from softspread._common.wording import counted
 from softspread._kernels.system import System
 from softspread.errors import StoreError
-from softspread.graph.metrics import place_items
+from softspread.graph.places import place_items
 
 FORMAT_VERSION = 1
 NORMALIZATIONS = ("symmetric", "random_walk")

@@ -21,8 +21,8 @@ from softspread._kernels.neighbors import squared_distances
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.graph.builders import epsilon_graph, kernel_width, knn_graph, symmetric_affinity
 from softspread.graph.graph import Graph, operator_from_affinity
-from softspread.graph.metrics import place_items
 from softspread.graph.neighbors import nearest_items
+from softspread.graph.places import place_items
 
 ROUNDING = 1e-9  # of a distance that only says where to look
 

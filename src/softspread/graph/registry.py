@@ -16,14 +16,14 @@ SEARCHES: "Registry[Search]" = Registry(
     {
         name: f"softspread.graph.{module}:search_{name}"
         for name, module in (
-            ("auto", "automatic"),
+            ("auto", "default_search"),
             ("exact", "neighbors"),
             ("tree", "neighbors"),
             ("brute", "neighbors"),
             ("cells", "cells"),
-            ("faiss", "libraries"),
-            ("pynndescent", "libraries"),
-            ("cuvs", "libraries"),
+            ("faiss", "library_searches"),
+            ("pynndescent", "library_searches"),
+            ("cuvs", "library_searches"),
         )
     },
 )

@@ -26,7 +26,7 @@ from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.profiles import profile_sums
 from softspread.errors import InputError
 from softspread.graph.graph import Graph
-from softspread.graph.metrics import place_items
+from softspread.graph.places import place_items
 from softspread.votes.ballots import Ballots
 
 

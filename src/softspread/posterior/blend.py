@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from softspread._common.records import pack_record, unpack_record
 from softspread._common.threads import Workers
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.diffusion.diffusion import Diffusion
@@ -48,6 +47,7 @@ from softspread.posterior.kernels import KernelRule, kernel_experts
 from softspread.posterior.ladder import RULE as LADDER
 from softspread.posterior.ladder import LadderRule, Rung, climb, descend, ladder_experts
 from softspread.posterior.posterior import Posterior, Variant
+from softspread.posterior.records import pack_record, unpack_record
 from softspread.posterior.stack import RULE as STACK
 from softspread.posterior.stack import StackRule, stack_weights
 from softspread.posterior.trust import RULE as TRUST

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from softspread._common.types import AnyArray, FloatArray, IntArray
-from softspread.diffusion.reach import LocalColumns
+from softspread.diffusion.local_reach import LocalColumns
 from softspread.posterior.experts import other_shares
 from softspread.posterior.kernels import kernel_of_one
 from softspread.posterior.ladder import descend

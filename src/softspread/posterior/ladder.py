@@ -18,7 +18,7 @@ from softspread._common.progress import progress_bar
 from softspread._common.types import FloatArray, IntArray
 from softspread.diffusion.diagonal import OwnScales, found_scales, sampled_scales
 from softspread.diffusion.diffusion import Diffusion, Spread
-from softspread.diffusion.reach import LocalReach
+from softspread.diffusion.local_reach import LocalReach
 from softspread.posterior.experts import Expert, Float32Array, OwnVotes
 
 Contrasts = tuple[tuple[float, float], ...]  # contrast, and its weight before any vote

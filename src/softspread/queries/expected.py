@@ -13,7 +13,7 @@ import numpy as np
 
 from softspread._common.types import FloatArray, IntArray
 from softspread.diffusion.diffusion import Diffusion
-from softspread.diffusion.reach import weighted_reach
+from softspread.diffusion.local_reach import weighted_reach
 from softspread.posterior.posterior import Posterior
 from softspread.queries.lottery import Lottery
 from softspread.queries.pool import CandidatePool

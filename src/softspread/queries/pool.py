@@ -13,7 +13,7 @@ import numpy as np
 
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread.diffusion.diffusion import Diffusion
-from softspread.diffusion.reach import LocalReach, Reach
+from softspread.diffusion.local_reach import LocalReach, Reach
 from softspread.errors import InputError
 from softspread.posterior.posterior import Posterior
 from softspread.queries.rule import DEFAULT_LOTTERY, QueryRule

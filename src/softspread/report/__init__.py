@@ -4,7 +4,9 @@ values  ->  heading, cards, table, histograms, item_map, point_map, facts  ->  p
 """
 
 from softspread._common.atomic import check_target, write_text
-from softspread.report.blocks import (
+from softspread.report.charts import CurvePoint, curve, histograms, share_histograms
+from softspread.report.maps import MAP_SIZE, ItemMap, View, class_colors, item_map
+from softspread.report.markup import (
     Card,
     Cell,
     bullets,
@@ -19,8 +21,6 @@ from softspread.report.blocks import (
     section,
     table,
 )
-from softspread.report.charts import CurvePoint, curve, histograms, share_histograms
-from softspread.report.maps import MAP_SIZE, ItemMap, View, class_colors, item_map
 from softspread.report.points import PointMap, point_map
 
 __all__ = [

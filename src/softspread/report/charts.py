@@ -7,7 +7,7 @@ import numpy as np
 
 from softspread._common.types import FloatArray
 from softspread.errors import InputError
-from softspread.report.blocks import escape
+from softspread.report.markup import escape
 
 LEAST_EVIDENCE = 1e-3  # less than a thousandth of a vote is drawn as that
 HISTOGRAM_BINS = 32

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from softspread.report.blocks import Bar, bars, panels, section
+from softspread.report.markup import Bar, bars, panels, section
 
 SHOWN_EXPERTS = 8  # the largest; the others are added up
 SMALLEST_BAR = 0.005  # of trust: less would show as 0 %

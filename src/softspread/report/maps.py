@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from softspread._common.types import AnyArray, FloatArray
-from softspread.report.blocks import embed_json, escape
 from softspread.report.charts import LEAST_EVIDENCE
+from softspread.report.markup import embed_json, escape
 
 PALETTE = (
     "#4269d0",

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from softspread._common.types import AnyArray, FloatArray, IntArray
-from softspread.report.blocks import embed_json, escape
 from softspread.report.charts import LEAST_EVIDENCE
 from softspread.report.maps import RAMP, class_colors, legend, packed
+from softspread.report.markup import embed_json, escape
 
 MOST_POINTS = 200_000  # beyond, dots cover each other and the page grows past 5 MB
 MOST_NAME_LETTERS = 4_000_000  # ids beyond this in all are left out of the page, and rows are shown instead

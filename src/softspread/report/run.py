@@ -14,7 +14,10 @@ from softspread._common.entropy import entropy, largest_entropy
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.annotators.verdict import VERDICTS, odd_first
 from softspread.quality.result import Quality
-from softspread.report.blocks import (
+from softspread.report.charts import CurvePoint, curve, histograms, share_histograms
+from softspread.report.learned import Learned, learned_section
+from softspread.report.maps import class_colors
+from softspread.report.markup import (
     Bar,
     Card,
     Cell,
@@ -29,9 +32,6 @@ from softspread.report.blocks import (
     section,
     table,
 )
-from softspread.report.charts import CurvePoint, curve, histograms, share_histograms
-from softspread.report.learned import Learned, learned_section
-from softspread.report.maps import class_colors
 from softspread.report.points import PointMap, plane_of, point_map, sample_rows
 from softspread.spreading.evidence import SoftLabels
 from softspread.tuning.result import Tuning

@@ -10,8 +10,8 @@ undo is a vote of negative weight.
 import numpy as np
 
 from softspread._common.types import BoolArray
-from softspread.diffusion.faint import needed
-from softspread.diffusion.running import RunningSolution
+from softspread.diffusion.faint_items import needed
+from softspread.diffusion.running_solution import RunningSolution
 from softspread.votes.table import VoteTable
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from softspread._common.types import FloatArray
 from softspread.diffusion.diagonal import OwnScales, sampled_scales
 from softspread.diffusion.diffusion import Diffusion
-from softspread.diffusion.probes import RandomSigns, squares_and_reach
+from softspread.diffusion.random_signs import RandomSigns, squares_and_reach
 from softspread.heldout.masses import voted_mass
 from softspread.intervals.calibrated.constants import MODEL, CalibrationModel
 from softspread.spreading.evidence import soft_labels

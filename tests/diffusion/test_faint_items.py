@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from softspread import ProbabilisticLabelSpreading, knn_graph, load, save
-from softspread.diffusion.faint import RULE, FaintRule, needed, solve_faint
+from softspread.diffusion.faint_items import RULE, FaintRule, needed, solve_faint
 
 ITEMS = 1_500  # above the dense limit, so that an ordinary solve has an error
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from softspread._common.progress import Advance
 from softspread._common.threads import Workers
 from softspread._common.types import FloatArray
-from softspread.diffusion.automatic import choose_solver
+from softspread.diffusion.default_solver import choose_solver
 from softspread.diffusion.registry import SOLVERS
 from softspread.diffusion.solver import Solution, Solver, SolverFactory, no_progress
 from softspread.graph.graph import Graph
@@ -19,7 +19,7 @@ def prepare(solver: str | SolverFactory, graph: Graph, alpha: float, workers: Wo
     return SOLVERS.find(solver)(graph, alpha, workers)
 
 
-class PreparedOnUse:
+class LazySolver:
     """The solver, prepared by the first solve: many questions about scales never need one."""
 
     def __init__(self, solver: str | SolverFactory, graph: Graph, alpha: float, workers: Workers) -> None:

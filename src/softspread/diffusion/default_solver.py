@@ -9,7 +9,7 @@ from softspread.graph.graph import Graph
 DENSE_ITEMS = 1_000  # up to here one dense factor is faster than compiled iterations, and exact
 
 
-def automatic_solver(graph: Graph, alpha: float, workers: Workers) -> Solver:
+def prepare_default(graph: Graph, alpha: float, workers: Workers) -> Solver:
     """Dense or "cg", whichever is faster for this graph."""
     chosen = DenseSolver if choose_solver(graph.n_items) == "dense" else ConjugateGradients
     return chosen(graph, alpha, workers)

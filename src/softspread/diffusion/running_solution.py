@@ -19,7 +19,7 @@ from softspread._common.progress import progress_bar
 from softspread._common.types import FloatArray, IntArray
 from softspread._kernels.push import PushScratch, push_scratch
 from softspread.diffusion.diffusion import Diffusion
-from softspread.diffusion.faint import needed, solve_faint
+from softspread.diffusion.faint_items import needed, solve_faint
 from softspread.diffusion.literal import literal_mass
 from softspread.diffusion.push import push_residual
 from softspread.diffusion.solver import MOST_COLUMNS, SolveReport, entry_bound

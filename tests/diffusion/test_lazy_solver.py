@@ -7,7 +7,7 @@ from softspread import InputError, ProbabilisticLabelSpreading
 from softspread._common.threads import Workers
 from softspread.diffusion import cg
 from softspread.diffusion.cg import ConjugateGradients
-from softspread.diffusion.prepared import PreparedOnUse, prepare
+from softspread.diffusion.lazy_solver import LazySolver, prepare
 from voted_graph import four_clusters
 
 
@@ -26,11 +26,11 @@ def test_a_solver_prepared_on_use_is_checked_at_once_and_prepared_once(graph, mo
     """A wrong name is refused before anything is solved; the factor is made by the first solve alone."""
     workers = Workers(1)
     with pytest.raises(InputError, match="magic"):
-        PreparedOnUse("magic", graph, 0.5, workers)
+        LazySolver("magic", graph, 0.5, workers)
     made = []
     prepared = cg.ConjugateGradients.__init__
     monkeypatch.setattr(cg.ConjugateGradients, "__init__", lambda *args: made.append(1) or prepared(*args))
-    solver = PreparedOnUse("cg", graph, 0.5, workers)
+    solver = LazySolver("cg", graph, 0.5, workers)
     assert (solver.name, made) == ("cg", [])
     B = np.ones((graph.n_items, 1))
     np.testing.assert_array_equal(solver.solve(B, 1e-8).X, solver.solve(B, 1e-8).X)

@@ -9,7 +9,7 @@ import pytest
 
 from softspread import MissingExtraError, SoftspreadWarning
 from softspread._common.threads import Workers
-from softspread.graph import libraries
+from softspread.graph import library_searches
 from softspread.graph.neighbors import nearest_by_products
 from softspread.graph.search import search_neighbors
 from softspread.testing import check_neighbor_search
@@ -23,7 +23,7 @@ def search(X, k, index):
 
 def test_a_poor_search_is_reported_as_poor(rng, monkeypatch):
     """A search that looks into a single cell is told from a good one by its recall."""
-    monkeypatch.setattr(libraries, "_tuned_probes", lambda *args: 1)
+    monkeypatch.setattr(library_searches, "_tuned_probes", lambda *args: 1)
     X = rng.normal(size=(3000, 8))
     with pytest.warns(SoftspreadWarning, match="index='exact'"):
         found = search(X, 10, "faiss")
@@ -100,7 +100,7 @@ def test_cuvs_is_asked_for_more_until_the_recall_is_there(cuda, rng):
 
 def test_gaps_that_cuvs_leaves_are_filled(cuda, rng, monkeypatch):
     """By an exact search, as for faiss."""
-    monkeypatch.setattr(libraries, "_tuned_probes", lambda *args: 1)
+    monkeypatch.setattr(library_searches, "_tuned_probes", lambda *args: 1)
     X = rng.normal(size=(300, 3))
     np.testing.assert_array_equal(search(X, 5, "cuvs").indices, search(X, 5, "tree").indices)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from softspread._common.records import pack_record, unpack_record
+from softspread.posterior.records import pack_record, unpack_record
 
 
 class Pair(NamedTuple):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from softspread._common.threads import Workers
-from softspread.graph import automatic
+from softspread.graph import default_search
 from softspread.graph.search import search_neighbors
 
 
@@ -23,7 +23,7 @@ def test_the_default_search_is_exact_on_moderate_data(rng):
 @pytest.mark.parametrize(("d", "expected"), [(2, "tree"), (8, "cells")])
 def test_many_items_are_searched_by_what_their_dimension_favours(rng, monkeypatch, d, expected):
     """Few intrinsic dimensions, also in a space of many: a tree; else cells."""
-    monkeypatch.setattr(automatic, "EXACT_ITEMS", 1000)
+    monkeypatch.setattr(default_search, "EXACT_ITEMS", 1000)
     X = rng.normal(size=(3000, d)) @ rng.normal(size=(d, 20))
     assert search(X, 5, "auto").index == expected
 
@@ -32,9 +32,9 @@ def test_many_items_are_searched_by_what_their_dimension_favours(rng, monkeypatc
 def test_the_intrinsic_dimension_is_that_of_the_plane_that_items_lie_in(rng, d):
     """Uniform in d dimensions, seen in 10."""
     X = rng.random((4000, d)) @ rng.normal(size=(d, 10))
-    assert automatic.intrinsic_dimension(X, rng) == pytest.approx(d, rel=0.15)
+    assert default_search.intrinsic_dimension(X, rng) == pytest.approx(d, rel=0.15)
 
 
 def test_copies_have_no_dimension(rng):
     """A tree cannot separate copies, so the dimension must not favour it."""
-    assert automatic.intrinsic_dimension(np.repeat(rng.random((50, 2)), 4, axis=0), rng) == np.inf
+    assert default_search.intrinsic_dimension(np.repeat(rng.random((50, 2)), 4, axis=0), rng) == np.inf

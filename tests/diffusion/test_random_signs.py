@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 
 from softspread import knn_graph
 from softspread.diffusion.diffusion import Diffusion
-from softspread.diffusion.probes import PROBES, RandomSigns, squares_and_reach
 from softspread.diffusion.profiles import ProfileRule
+from softspread.diffusion.random_signs import PROBES, RandomSigns, squares_and_reach
 
 
 @pytest.mark.parametrize("normalization", ["symmetric", "random_walk"])

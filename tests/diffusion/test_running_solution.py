@@ -5,7 +5,7 @@ import pytest
 
 from softspread import knn_graph
 from softspread.diffusion.diffusion import Diffusion
-from softspread.diffusion.running import RunningSolution, UpdateRule
+from softspread.diffusion.running_solution import RunningSolution, UpdateRule
 from softspread.diffusion.solver import apply_system, entry_bound
 from softspread.spreading.state import SpreadState
 from softspread.votes.table import VoteTable

@@ -7,7 +7,7 @@ from softspread import Graph, InputError, ProbabilisticLabelSpreading, SoftLabel
 from softspread._common.threads import Workers
 from softspread.graph.extension import tie_newcomers
 from softspread.graph.growing import with_items, without_items
-from softspread.graph.metrics import place_items
+from softspread.graph.places import place_items
 from softspread.graph.registry import METRICS
 
 

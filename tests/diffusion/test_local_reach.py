@@ -5,7 +5,7 @@ import pytest
 
 from softspread._kernels.push import NO_BUDGET
 from softspread.diffusion.diffusion import Diffusion
-from softspread.diffusion.reach import LocalColumns, LocalReach, weighted_reach
+from softspread.diffusion.local_reach import LocalColumns, LocalReach, weighted_reach
 from voted_graph import N, dense_reach, four_clusters
 
 

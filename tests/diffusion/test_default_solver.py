@@ -3,8 +3,8 @@
 import pytest
 
 from softspread._common.threads import Workers
-from softspread.diffusion import automatic
-from softspread.diffusion.automatic import automatic_solver, choose_solver
+from softspread.diffusion import default_solver
+from softspread.diffusion.default_solver import choose_solver, prepare_default
 from voted_graph import four_clusters
 
 
@@ -17,5 +17,5 @@ def test_auto_chooses_by_size(n, expected):
 @pytest.mark.parametrize(("dense_items", "expected"), [(1_000, "dense"), (10, "cg")])
 def test_the_chosen_solver_is_prepared(dense_items, expected, monkeypatch):
     """Its name tells which one it was."""
-    monkeypatch.setattr(automatic, "DENSE_ITEMS", dense_items)
-    assert automatic_solver(four_clusters(), 0.5, Workers(1)).name == expected
+    monkeypatch.setattr(default_solver, "DENSE_ITEMS", dense_items)
+    assert prepare_default(four_clusters(), 0.5, Workers(1)).name == expected
