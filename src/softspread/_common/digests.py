@@ -16,7 +16,7 @@ from softspread.errors import InputError
 
 DIGEST_BYTES = 16  # 128 bits: two contents never share a digest by chance
 KEY_BYTES = 8  # 64 bits are enough for the few entries of a cache
-READ_AT_ONCE = 1 << 22
+READ_AT_ONCE = 1 << 22  # bytes: files of any size are digested in little memory
 
 
 def digest(parts: Iterable[str | bytes | AnyArray], size: int = DIGEST_BYTES) -> bytes:

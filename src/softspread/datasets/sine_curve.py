@@ -10,8 +10,8 @@ import numpy as np
 from softspread._common import validation
 from softspread.datasets.dataset import Dataset, Source
 
-SINE_RANGE = 10.0
-N_SINE = 2_000
+SINE_RANGE = 10.0  # the line goes from 0 to here
+N_SINE = 2_000  # items
 SINE_LIPSCHITZ = 0.5  # largest slope of (1 + sin x) / 2
 
 

@@ -15,7 +15,7 @@ from softspread.diffusion.solver import GraphSolver, Solution, no_progress
 from softspread.errors import MissingExtraError
 from softspread.graph.graph import Graph
 
-MAX_STEPS = 500
+MAX_STEPS = 500  # of each column; beyond, the measured residual refuses the answer
 
 
 class MultigridSolver(GraphSolver):

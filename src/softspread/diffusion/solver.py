@@ -27,7 +27,7 @@ MOST_COLUMNS = 16  # columns that the compiled loops take at once
 MANY_ENTRIES = 200_000  # below, threads cost more than they save
 N_BLOCKS = 16  # row blocks for the threads; fixed, so that sums do not depend on the number of threads
 MOST_DENSE_ITEMS = 20_000  # 3.2 GB for the factor of the dense solver
-ROUNDING = 8 * np.finfo(np.float64).eps
+ROUNDING = 8 * np.finfo(np.float64).eps  # of a relative residual, times 1 / (1 - alpha)
 
 
 def no_progress(steps: int) -> None:

@@ -28,7 +28,7 @@ from softspread.embedding.reducers.registry import REDUCERS
 from softspread.embedding.result import Embedding
 from softspread.errors import InputError
 
-BATCH_SIZE = 32
+BATCH_SIZE = 32  # items that an encoder sees at once
 DIMENSIONS = 20  # the paper's choice
 SHOWN = 5  # unreadable items that an error names
 SMALLEST_NORM = 1e-12  # of a vector that is divided by its length

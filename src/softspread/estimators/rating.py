@@ -34,8 +34,8 @@ from softspread.votes.reading import NamedVotes, Names
 from softspread.votes.table import VoteTable
 
 ENDS = np.array(["lowest", "highest"])  # what a rating is a soft vote for
-HIGHEST = 1
-FEWEST_ANNOTATORS = 2
+HIGHEST = 1  # its column
+FEWEST_ANNOTATORS = 2  # one alone has nobody to be compared with
 
 
 class RatingSpreading(RegressorMixin, BaseEstimator):  # type: ignore[misc]

@@ -22,8 +22,8 @@ from softspread.errors import SoftspreadWarning
 TREE_DIMENSIONS = 32  # beyond, a kd-tree visits nearly every leaf and blocked products win
 TARGET_RECALL = 0.9995  # what searches are tuned to reach on a sample
 LOW_RECALL = 0.98  # below, the user is warned; single soft labels move by up to 0.86 at 0.9991 already
-TUNING_SAMPLE = 256
-RECALL_SAMPLE = 512
+TUNING_SAMPLE = 256  # items on which a search is tuned
+RECALL_SAMPLE = 512  # items on which recall is reported
 # squared distances that differ by less, as a share, are as good: approximate searches use single precision
 TIE = 1e-6
 PRODUCT_ROWS = 100_000  # rows held in double precision at once by the search through products

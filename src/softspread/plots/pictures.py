@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 FLAG_COLORS = {FOLLOWS: "#3ca951", CHECK: "#efb118", STRAYS: "#ff725c", UNKNOWN: "#9498a0"}
 INK, ACCENT = "#1f2430", "#3457b2"
 MOST_LEGEND = 12  # classes named beside a map
-MOST_EXPERTS = 12
+MOST_EXPERTS = 12  # bars with room for their names
 PALEST = 0.2  # how faint a dot is where all classes are equally probable
 FEW_DOTS = 1_000  # drawn large; a thousand times as many are drawn a thousand times smaller
-LARGE_DOT, SMALL_DOT = 22.0, 0.5
+LARGE_DOT, SMALL_DOT = 22.0, 0.5  # square points
 
 
 def draw_map(axes: "Axes", places: FloatArray, labels: SoftLabels, voted: BoolArray, color: str) -> None:

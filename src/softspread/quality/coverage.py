@@ -13,7 +13,7 @@ import pandas as pd
 from softspread._common.types import FloatArray
 from softspread.quality.result import N_BOOTSTRAP, Trials, bootstrap, interval_of
 
-LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # even, and the usual 95 %
 
 
 def set_shares(p: FloatArray, level: float) -> FloatArray:

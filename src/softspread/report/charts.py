@@ -10,7 +10,7 @@ from softspread.errors import InputError
 from softspread.report.markup import escape
 
 LEAST_EVIDENCE = 1e-3  # less than a thousandth of a vote is drawn as that
-HISTOGRAM_BINS = 32
+HISTOGRAM_BINS = 32  # bars
 MOST_TICKS = 10  # names of values below a curve that do not run into each other
 
 

@@ -18,7 +18,7 @@ from softspread.report.run import RunContent
 from softspread.spreading.evidence import SoftLabels
 
 VERDICTS = ("clear", "ambiguous", "not enough votes")
-SHOWN_CLASSES = 20
+SHOWN_CLASSES = 20  # names in the list of settings
 SHOWN_VALUE = 60  # letters of a parameter
 
 

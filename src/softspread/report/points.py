@@ -17,16 +17,16 @@ from softspread.report.markup import embed_json, escape
 MOST_POINTS = 200_000  # beyond, dots cover each other and the page grows past 5 MB
 MOST_NAME_LETTERS = 4_000_000  # ids beyond this in all are left out of the page, and rows are shown instead
 PLANE = (1600, 1000)  # units of the map
-MARGIN = 24
+MARGIN = 24  # units, so that dots at the rim are whole
 CLIPPED = 0.001  # share of items on each side that may lie outside: a few outliers must not squeeze the rest
 ROOM_FOR_RIM = 0.05  # beyond these quantiles, as a share of the width between them
 MOST_RINGS = 60_000  # dots; beyond, rings would hide them
 MOST_LEGEND = 30  # classes named below the map
 LANDMARKS = 1_500  # items whose places are worked out one against the other
-LANDMARK_NEIGHBORS = 10
-ROUNDS = 120
+LANDMARK_NEIGHBORS = 10  # that pull a landmark
+ROUNDS = 120  # of pulling and pushing; this and the step are chosen by eye, no figure depends on them
 REPELLERS = 6  # random landmarks that push one away in each round
-STEP = 0.4
+STEP = 0.4  # of the way at first, nothing in the last round
 NEAREST_LANDMARKS = 4  # that decide where any other item goes
 NEARLY_THERE = 1e-3  # squared distances this small, as a share of the usual, count as none
 

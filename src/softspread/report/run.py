@@ -37,9 +37,9 @@ from softspread.spreading.evidence import SoftLabels
 from softspread.tuning.result import Tuning
 
 SHOWN_ITEMS = 12  # of the most uncertain and of the most ambiguous
-SHOWN_CLASSES = 30
+SHOWN_CLASSES = 30  # bars
 SHOWN_SHARES = 3  # classes of one item
-SHOWN_ANNOTATORS = 30
+SHOWN_ANNOTATORS = 30  # rows
 ENOUGH_EVIDENCE = 1.0  # votes' worth: with less, an item is unknown rather than ambiguous
 MEASURES = {
     "rmse": "RMSE: distance from the true soft labels",

@@ -16,7 +16,7 @@ from softspread.simulate import draw_columns
 from softspread.votes.votes import Votes
 
 SPARSE = (4.0, 6.0)  # the stretch with few votes
-SPARSE_SHARE = 1 / 20
+SPARSE_SHARE = 1 / 20  # votes per item there
 METHODS = ("wilson", "wilson_floor", "goodman", "sison_glaz", "dirichlet", "hoeffding", "hoeffding_no_bias")
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 DEFAULT_ALPHA, DEFAULT_NEIGHBORS, DEFAULT_STRENGTH = 0.9, 20, 1e-4
 ALPHAS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
-NEIGHBORS = (10, 20, 40)
+NEIGHBORS = (10, 20, 40)  # the default, its half and its double
 STRENGTHS = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)  # without a prior: 1e-4 only breaks ties, 1 smooths a lot
 PRIOR_STRENGTHS = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
 

@@ -20,7 +20,7 @@ LOOP_SECONDS = (
     10.0  # longest time of the loop; beyond, its first votes are timed and the rest is extrapolated
 )
 LOOP_START = 8  # votes that are timed first, to know how many fit
-CLUSTERS_PER_CLASS = 3
+CLUSTERS_PER_CLASS = 3  # a class is rarely one cloud
 RIGHT_VOTES = 0.8  # share of votes that name the item's own class
 LEAST_EVIDENCE = 1e-3  # below, a soft label is mostly prior, and its digits mean nothing
 

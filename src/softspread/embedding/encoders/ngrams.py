@@ -16,9 +16,9 @@ from softspread.embedding.preparation import Pixels, Preparation, Resizer
 from softspread.errors import InputError
 
 COLUMNS = 2048  # half for letters, half for words: few collisions in short texts, and an SVD of it is quick
-SMALLEST, LARGEST = 2, 65536
+SMALLEST, LARGEST = 2, 65536  # columns: one for letters and one for words; 256 KiB per text
 LETTERS = (3, 5)  # n-grams inside words: endings, typing errors and compounds still meet
-WORDS = (1, 2)
+WORDS = (1, 2)  # n-grams of words: single ones and pairs, such as 'not good'
 VERSION = 1  # raise when the same text no longer gives the same features
 
 

@@ -33,7 +33,7 @@ UNUSED = (
     "mask_token",
 )  # parts that our features do not pass through
 ENDLESS = 100_000  # tokenizers without a limit report a huge one
-DEFAULT_TOKENS = 512
+DEFAULT_TOKENS = 512  # where neither model nor tokenizer names a limit
 TOKENIZERS = (
     *(
         "tokenizer.json",

@@ -17,14 +17,14 @@ from softspread._common.types import FloatArray
 
 WIDTH, HEIGHT = 4.6, 3.4  # of one panel, inches
 MARKERS = "osD^vP*X<>hd"
-MANY_DECADES = 2.2
+MANY_DECADES = 2.2  # on a logarithmic axis; with fewer, 2 and 5 are named beside 1
 OURS = ("#D55E00", "#E69F00", "#8C2D04", "#F5B041")  # vermilion and its neighbours
 OTHERS = ("#0072B2", "#009E73", "#56B4E9", "#CC79A7", "#000000", "#7F7F7F", "#332288", "#117733")
 LINE = "#0072B2"
 GREY = "0.35"
 NAME_POINTS = 7.5  # size of the names beside curves, and about the room that each needs
 FORMATS = ("pdf", "svg")  # beside the PNG
-DPI = 150
+DPI = 150  # dots per inch of the PNG
 STYLE = {
     "font.size": 9,
     "axes.titlesize": 9,

@@ -24,13 +24,13 @@ from softspread.web.log.store import Store
 ADMIN, ANNOTATOR = "admin", "annotator"
 ROLES = (ADMIN, ANNOTATOR)
 RESET = "reset"  # instead of a role: the invitation to choose another password; its note is the name
-SHORTEST_PASSWORD, LONGEST_PASSWORD = 10, 256
+SHORTEST_PASSWORD, LONGEST_PASSWORD = 10, 256  # characters
 TOKEN_MARK = "softspread_"  # lets scanners find a token that leaked into a repository
 ADDRESS_MARK = (
     "softspread_ls_"  # of a token that stands in an address; it opens nothing but Label Studio's routes
 )
 RESERVED = ("import", "decision", "softspread")  # names that the log uses itself
-DAY = 86_400.0
+DAY = 86_400.0  # seconds
 MOST_CACHED = 10_000  # signed-in users
 MOST_LISTED = 200  # invitations
 

@@ -26,7 +26,7 @@ from softspread.web.log.store import Store
 FORM = "softspread backup 1"
 HEAD = "backup.json"
 LEFT_BEHIND = ("sessions", "invitations")  # secrets that open something
-ROWS_AT_ONCE = 500
+ROWS_AT_ONCE = 500  # per statement
 
 
 def tables() -> list[sa.Table]:

@@ -34,7 +34,7 @@ from softspread.web.project.learner import CONFIDENCE_LEVEL, Learned
 from softspread.web.project.live_state import LiveState
 from softspread.web.project.thread_priority import lower_priority
 
-EVIDENCE_EDGES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, math.inf)
+EVIDENCE_EDGES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, math.inf)  # half decades
 logger = logging.getLogger(__name__)
 
 

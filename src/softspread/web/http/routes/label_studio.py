@@ -18,7 +18,7 @@ from softspread.web.project.service import Service
 
 router = APIRouter(tags=["label studio"], responses=USUAL)
 MOST_TASKS = 100_000  # in one request; its size is limited too
-LONGEST_CONFIG = 200_000
+LONGEST_CONFIG = 200_000  # characters of a project's labelling configuration
 OneOrMany = dict[str, Any] | Annotated[list[dict[str, Any]], Field(max_length=MOST_TASKS)]
 
 

@@ -30,7 +30,7 @@ from softspread.web.project.settings import LONGEST_GUIDELINES, LONGEST_QUESTION
 
 router = APIRouter(include_in_schema=False)
 FORM_COOKIE = "softspread_form"  # of the forms before there is a session
-LONGEST_NEXT = 200
+LONGEST_NEXT = 200  # characters of the path to go on to after the login
 MANY_CLASSES = 20  # with more, the vote page has a box to search them
 Text = Annotated[str, Form(max_length=2_000)]
 OLD_FORM, TOO_OFTEN = "The page was too old; try again.", "Too many attempts; wait a few minutes."

@@ -19,7 +19,7 @@ from softspread.web.project.learner import CONFIDENCE_LEVEL
 router = APIRouter(prefix="/api/v1", tags=["results"], responses=USUAL, dependencies=[Depends(admin_user)])
 SHORTEST_EVENT_PAUSE = 0.5  # seconds between two events
 HEARTBEAT_SECONDS = 15.0  # keeps proxies from closing a quiet stream
-MOST_STREAMS = 200
+MOST_STREAMS = 200  # each keeps a connection open
 NO_CACHE = {"Cache-Control": "no-store"}
 
 

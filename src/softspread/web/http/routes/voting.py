@@ -22,7 +22,7 @@ from softspread.web.project.service import Service
 router = APIRouter(prefix="/api/v1", tags=["voting"], responses=USUAL)
 PICTURE_CACHE = "private, max-age=86400"
 PICTURE_POLICY = "default-src 'none'; sandbox"  # a file that only claims to be a picture can do nothing
-LARGEST_ROW = 2**31 - 1
+LARGEST_ROW = 2**31 - 1  # what the database's integers hold
 SECURITY: list[dict[str, list[str]]] = [{"HTTPBearer": []}, {"APIKeyCookie": []}]  # names from `access`
 SYNC_PATH = "/api/v1/sync"
 Row = Annotated[int, Path(ge=0, le=LARGEST_ROW)]
