@@ -151,7 +151,7 @@ def test_wrong_paths_are_refused_before_the_numerical_libraries_are_loaded(folde
 
 def test_options_become_parameters_of_the_estimator():
     """Numbers as numbers, auto as it is; with a prior its strength is chosen."""
-    assert GraphOptions(n_neighbors="auto", bandwidth="0.5").parameters() == {
+    assert GraphOptions(n_neighbors="auto", bandwidth="0.5").parameters == {
         "n_neighbors": "auto",
         "bandwidth": 0.5,
         "index": "auto",
@@ -159,20 +159,20 @@ def test_options_become_parameters_of_the_estimator():
         "n_jobs": None,
     }
     blend = {"alpha": "auto", "annotator_model": "auto"}
-    assert FitOptions().parameters() == blend
+    assert FitOptions().parameters == blend
     pls = FitOptions(method="pls")
-    assert pls.parameters() == blend | {"prior_strength": 1e-4, "solver": "auto"}
+    assert pls.parameters == blend | {"prior_strength": 1e-4, "solver": "auto"}
     of_votes = replace(pls, prior=Path("votes"))
-    assert of_votes.parameters()["prior_strength"] == "auto"
-    assert replace(of_votes, prior_strength="2").parameters()["prior_strength"] == 2.0
+    assert of_votes.parameters["prior_strength"] == "auto"
+    assert replace(of_votes, prior_strength="2").parameters["prior_strength"] == 2.0
     with pytest.raises(InputError, match="--bandwidth must be a number, got 'wide'"):
-        GraphOptions(bandwidth="wide").parameters()
+        _ = GraphOptions(bandwidth="wide").parameters
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_defaults_are_those_of_the_estimator(method):
     """One default for one question."""
-    parameters = GraphOptions().parameters() | FitOptions(method=method).parameters()
+    parameters = GraphOptions().parameters | FitOptions(method=method).parameters
     assert parameters == {name: getattr(estimator_of(method)(), name) for name in parameters}
 
 

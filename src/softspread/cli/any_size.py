@@ -87,7 +87,7 @@ def _spread(
     given: tuple[EmbeddingStream, MatchedVotes, int, Path],
 ) -> None:
     stream, votes, limit, target = given
-    parameters = inputs.parameters()
+    parameters = inputs.parameters
     del parameters["solver"], parameters["metric"]  # as checked: there is one of each
     with ExitStack() as stack:
         client = None

@@ -168,7 +168,7 @@ def show_cost(run: Run, inputs: FitInputs) -> None:
     from softspread.io.matching import read_classes
     from softspread.io.votes import read_vote_files
 
-    parameters = inputs.parameters()
+    parameters = inputs.parameters
     shapes = [look_at_embeddings(path, inputs.items.vector_column) for path in inputs.items.files()]
     unreduced = inputs.fit.features
     with run.stage("votes") as tell:

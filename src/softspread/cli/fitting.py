@@ -8,6 +8,7 @@ Votes are read before the graph is built: a mistake in a file should not cost mi
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +139,7 @@ def load_items(run: Run, options: ItemOptions) -> Items:
 
 def build_graph(run: Run, items: Items, options: GraphOptions) -> Items:
     """The items as a graph where the number of neighbours is given; else as they are."""
-    parameters, X = options.parameters(), items.X
+    parameters, X = options.parameters, items.X
     if parameters["n_neighbors"] == "auto" or isinstance(X, Graph):
         return items
     named = ("n_neighbors", "bandwidth", "index", "metric")
@@ -254,7 +255,7 @@ def fit(run: Run, inputs: FitInputs, *, needs_votes: bool = True) -> Fit:
     ----------
     needs_votes : False also fits to no votes at all, for a first batch of items to vote on
     """
-    parameters, method = inputs.parameters(), method_of(inputs.fit.method)
+    parameters, method = inputs.parameters, method_of(inputs.fit.method)
     items = load_items(run, inputs.items)
     votes = None
     if needs_votes or inputs.votes.votes:
@@ -264,15 +265,13 @@ def fit(run: Run, inputs: FitInputs, *, needs_votes: bool = True) -> Fit:
     prior = load_prior(inputs.fit, items, found.names.classes)
     items = build_graph(run, items, inputs.graph)
     task = _Task(run, items, found if votes is None else votes.given, features, parameters)
+    make = task.helped if inputs.fit.of_votes else partial(task.estimate, method, prior)
     if (
         inputs.votes.kind == ORDINAL
         and inputs.votes.classes is None
         and found.names.classes.dtype.kind not in "iu"
     ):
         raise InputError("--kind ordinal needs the order of the classes: --classes low,middle,high.")
-
-    def make() -> Any:
-        return task.helped() if inputs.fit.of_votes else task.estimate(method, prior)
 
     votes_key = (*(inputs.votes.votes or ()), *dataclasses.astuple(inputs.votes)[1:])
     prior_key = PRIOR_OF_VOTES if inputs.fit.of_votes else inputs.fit.prior

@@ -6,6 +6,7 @@ signature. Groups also check what can be checked before the numerical libraries 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -88,7 +89,7 @@ class ItemOptions:
 ThreadsOption = Annotated[int | None, option("How many to use; default: all cores.", min=1)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GraphOptions:
     """How items are tied."""
 
@@ -102,6 +103,7 @@ class GraphOptions:
     ] = "euclidean"
     threads: ThreadsOption = None
 
+    @cached_property
     def parameters(self) -> dict[str, Any]:
         """The estimator's parameters."""
         from softspread.graph.registry import METRICS, SEARCHES
@@ -215,7 +217,7 @@ PriorOption = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FitOptions:
     """How soft labels are made of votes."""
 
@@ -252,6 +254,7 @@ class FitOptions:
         if self.prior is not None and not self.of_votes and not self.prior.is_dir():
             check_source(self.prior, PRIOR_ENDINGS, "predictions to start from")
 
+    @cached_property
     def parameters(self) -> dict[str, Any]:
         """The estimator's parameters, without the prior itself."""
         from softspread.diffusion.registry import SOLVERS
@@ -354,7 +357,7 @@ FormatOption = Annotated[
 SOFT_LABELS_OUT = option("Where to: .parquet, .csv, .tsv, .jsonl, .json, or a folder's name.", "--out", "-o")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FitInputs:
     """Everything that a fit needs."""
 
@@ -370,13 +373,14 @@ class FitInputs:
         if needs_votes or self.votes.votes:
             self.votes.files()
         self.fit.check_files()
-        self.parameters()
+        _ = self.parameters  # reading them checks them
 
+    @cached_property
     def parameters(self) -> dict[str, Any]:
         """The estimator's parameters, without the prior itself."""
         from softspread.estimators.methods import BLEND, method_of
 
-        found = self.fit.parameters() | self.graph.parameters()
+        found = self.fit.parameters | self.graph.parameters
         if found["n_neighbors"] == "auto" and method_of(self.fit.method) == BLEND:
             raise option_of_spreading("--n-neighbors auto", "it needs a number, 20 by default")
         if self.votes.kind == "single":

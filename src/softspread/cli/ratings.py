@@ -26,7 +26,7 @@ def spread_ratings(run: Run, inputs: FitInputs, out: Path, confidence: float) ->
         raise InputError(f"{out} ends in {out.suffix or 'nothing'!r}; ratings may be {', '.join(ENDINGS)}.")
     check_target(out)
     scale = scale_of(inputs.votes.scale)
-    parameters = {name: value for name, value in inputs.fit.parameters().items() if name == "alpha"}
+    parameters = {name: value for name, value in inputs.fit.parameters.items() if name == "alpha"}
     items = load_items(run, inputs.items)
     with run.stage("ratings") as tell:
         table = _table(inputs, items.item_ids, items.n_items)

@@ -46,7 +46,7 @@ def tune(
         found = tune(
             items.X,
             votes.found,
-            **graph_options.parameters(),
+            **graph_options.parameters,
             prior=given,
             score=score,
             random_state=run.seed,
