@@ -1,6 +1,7 @@
 """The order of the layers and a few habits, read from the source itself."""
 
 import ast
+import re
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
@@ -223,6 +224,40 @@ def test_the_inner_numbering_stays_inside(path):
         or (dotted_name(node).split(".", 1)[-1] in INNER_ARRAYS or dotted_name(node) in INNER_ARRAYS)
     }
     assert not used, f"{sorted(used)} speak the inner numbering"
+
+
+def own_members(room):
+    """Names that a room gives to its classes' and modules' own parts."""
+    nodes = [node for path in FILES if name_of(path) == room for node in nodes_of(path)]
+    defined = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    bound = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    kept = {
+        node.attr for node in nodes if isinstance(node, ast.Attribute) and dotted_name(node.value) == "self"
+    }
+    return defined | bound | kept
+
+
+@pytest.mark.parametrize("room", sorted({name_of(path) for path in FILES}))
+def test_no_room_reaches_into_another(room):
+    """What starts with an underscore is used in its own room alone; named tuples' methods are no secrets."""
+    own = own_members(room) | {"_replace", "_asdict", "_fields", "_upgrade_revs"}  # the last is alembic's
+    used = {
+        node.attr
+        for path in FILES
+        if name_of(path) == room
+        for node in nodes_of(path)
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__")
+    }
+    assert used <= own
+
+
+def test_the_table_of_rooms_is_complete():
+    """CONTRIBUTING.md says of every room what is in it."""
+    text = (SRC.parents[1] / "CONTRIBUTING.md").read_text()
+    listed = set(
+        re.findall(r"`([\w.]+?)/?`", "".join(line for line in text.splitlines() if line.startswith("|")))
+    )
+    assert {name for name in ORDER if "." not in name and name != "__main__"} <= listed
 
 
 @each_of([path for path in FILES if name_of(path) == "web"])

@@ -718,7 +718,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def plot(self) -> Plots:
         """Pictures on matplotlib axes, such as ``est.plot.map()``; needs the extra ``plots``."""
         check_is_fitted(self)
-        return Plots(self)
+        return Plots(self, self._features_of_items)
 
     def _features_of_items(self) -> AnyArray | None:
         """Features of the fitted items; None where there is only an affinity."""

@@ -1,5 +1,6 @@
 """``est.plot``: the pictures of a fitted estimator."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -7,7 +8,7 @@ from sklearn.base import BaseEstimator
 
 from softspread._common import validation
 from softspread._common.extras import needs_extra
-from softspread._common.types import RandomState
+from softspread._common.types import AnyArray, RandomState
 from softspread.annotators.verdict import odd_first
 from softspread.errors import InputError
 from softspread.plots import pictures
@@ -30,6 +31,8 @@ class Plots:
     ----------
     est : estimator
         A fitted estimator of this package.
+    features : callable
+        Gives the features of its items for a map, or None where there are none.
 
     See Also
     --------
@@ -44,8 +47,9 @@ class Plots:
     'evidence, in votes'
     """
 
-    def __init__(self, est: BaseEstimator) -> None:
+    def __init__(self, est: BaseEstimator, features: Callable[[], AnyArray | None]) -> None:
         self._est: Any = est
+        self._features = features
 
     def map(self, ax: "Axes | None" = None, *, color: str = "class", random_state: RandomState = 0) -> "Axes":
         """Items in the plane, similar ones together, as in the report.
@@ -81,7 +85,7 @@ class Plots:
         """
         validation.choice("color", color, COLORS)
         labels = self._est.soft_labels()
-        X = self._est._features_of_items()
+        X = self._features()
         if X is None:
             raise InputError(
                 "a map needs features, and this estimator was fitted on an affinity; fit on X, or a graph "
