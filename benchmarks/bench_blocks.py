@@ -160,6 +160,8 @@ def facts_of(done: Any) -> Record:
         "halo": facts["graph"]["halo_per_item"],
         "global_solves": facts["scales"]["global_solves"],
         "certified": facts["scales"]["certified"],
+        "expected_memory": facts["expected_memory_bytes"],
+        "expected_disk": facts["expected_disk_bytes"],
     }
 
 

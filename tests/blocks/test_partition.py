@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from small_blocks import N_ITEMS, items, rows_by_place, small_runner
+from softspread._common.threads import Workers
 from softspread.blocks.partition import choose_centres, two_nearest
 
 
@@ -16,8 +17,8 @@ def test_cells_are_bounded_also_where_items_coincide(coincide):
         if coincide
         else np.concatenate([rng.normal(size=(380, 2)), 50 + rng.random((20, 2))])
     )
-    centres = choose_centres(X, 8, rng)
-    first, second = two_nearest(X, np.arange(400), centres)
+    centres = choose_centres(X, 8, rng, Workers(1))
+    first, second = two_nearest(X, np.arange(400), centres, Workers(1))
     assert np.bincount(first).max() <= 100
     assert (first != second).all()
 
@@ -27,14 +28,14 @@ def test_the_two_nearest_centres_are_found():
     rng = np.random.default_rng(1)
     X, centres = 1e3 + rng.normal(size=(50, 3)), 1e3 + rng.normal(size=(6, 3))
     order = np.argsort(((X[:, None] - centres) ** 2).sum(axis=2), axis=1)
-    first, second = two_nearest(X, np.arange(50), centres)
+    first, second = two_nearest(X, np.arange(50), centres, Workers(1))
     assert (first == order[:, 0]).all()
     assert (second == order[:, 1]).all()
 
 
 def test_one_cell_has_no_second():
     """Its items visit nobody."""
-    first, second = two_nearest(np.zeros((3, 1)), np.arange(3), np.zeros((1, 1)))
+    first, second = two_nearest(np.zeros((3, 1)), np.arange(3), np.zeros((1, 1)), Workers(1))
     assert first.tolist() == [0, 0, 0]
     assert second.tolist() == [-1, -1, -1]
 
@@ -46,6 +47,7 @@ def test_every_item_is_in_one_block(tmp_path):
     parts = runner.complete("assign", 3)
     runner.know(sizes=np.sum([part["sizes"] for part in parts], axis=0).tolist())
     n = runner.job.layout.n_blocks
+    runner.complete("gathered", runner.job.n_groups)
     runner.complete("vectors", n)
     rows = rows_by_place(runner.job)
     assert n > 2

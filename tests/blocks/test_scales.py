@@ -5,7 +5,7 @@ import pytest
 
 from small_blocks import assembled_by_place, runner_with_graph, runner_with_scales
 from softspread.blocks import scales as room
-from softspread.blocks.scales import RegionRule, solve_locally
+from softspread.blocks.scales import RegionRule, region_around, solve_in
 
 
 def true_scales(job):
@@ -39,7 +39,8 @@ def test_a_solve_that_needs_more_than_its_region_says_so(tmp_path):
     """Without any ring nothing can be certified."""
     runner = runner_with_graph(tmp_path)
     runner.take_votes()
-    found = solve_locally(runner.job, np.array([0, 5]), 1e-4, rings=0, most_rows=10)
+    seeds = np.array([0, 5])
+    found = solve_in(region_around(runner.job, seeds, 0), runner.job, seeds, 1e-4)
     assert (found[:, 4] == 1).all()
 
 

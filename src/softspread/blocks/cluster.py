@@ -44,8 +44,9 @@ class OnCluster:
         from distributed import as_completed
 
         with lost_cluster_explained():
+            shared = self.client.submit(_same, job, pure=False)  # told to each worker once, not to each task
             tasks = {
-                self.client.submit(run_task, job, stage, number, pure=False): number for number in numbers
+                self.client.submit(run_task, shared, stage, number, pure=False): number for number in numbers
             }
             try:
                 for done in as_completed(list(tasks)):
@@ -62,6 +63,10 @@ class OnCluster:
                 )
                 self.client.gather(saved)
             yield last
+
+
+def _same(job: Job) -> Job:
+    return job
 
 
 def segment_graph(job: Job, first: int, last: int, n_columns: int, *, final: bool) -> list[Any]:

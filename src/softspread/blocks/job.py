@@ -23,6 +23,7 @@ class BlockSettings:
     ----------
     index : the search inside a cell by name; "exact" looks into all cells that could hold a neighbour
     alpha, prior_strength : "auto" = chosen by held-out votes
+    chunk_items, group_cells : what is read at once while items are sorted by cell, see ``partition``
     tune_items : items of the whole cells on which alpha and annotators' weights are chosen
     """
 
@@ -37,6 +38,7 @@ class BlockSettings:
     seed: int = 0
     block_items: int = 100_000
     chunk_items: int = 1_000_000
+    group_cells: int = 32
     tune_items: int = 200_000
     interval: str = "wilson"
     confidence_level: float = 0.9
@@ -82,6 +84,11 @@ class Job:
     def n_chunks(self) -> int:
         """Files of the first pass over the input."""
         return max(1, -(-self.source.n_items // self.settings.chunk_items))
+
+    @property
+    def n_groups(self) -> int:
+        """Groups of cells, known after the stage "assign"."""
+        return -(-len(self.facts["sizes"]) // self.settings.group_cells)
 
     def chunk(self, number: int) -> tuple[int, int]:
         """First row, and last + 1, of a chunk of the input."""

@@ -1,22 +1,26 @@
 """Items in blocks: a block is a k-means cell, so that its items are near each other and touch few others.
 
     sample  ->  centres, cells of bounded size  ->  first and second nearest cell of each item
-            ->  "assign": rows by cell, one file per chunk of the input  ->  "vectors": one block per cell
+            ->  "assign": items by cell, one file per chunk of the input
+            ->  "gathered": the same by group of cells, from all chunks  ->  "vectors": one block per cell
 
+Cells in groups keep the number of reads down: chunks times groups, instead of chunks times cells.
 Where items coincide no centre can divide them: such a cell gets copies of its centre, and the items take
 turns.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from softspread._common.threads import Workers
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.blocks.job import Job
-from softspread.graph.neighbors import leaf_order
+from softspread.graph.neighbors import leaf_order, nearest_items
 
-ROWS_AT_ONCE = 65_536  # compared with all centres at once
+ITEM_PARTS = ("rows", "second", "X")  # what an item brings along while items are sorted by cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,39 +31,65 @@ class CellRule:
     largest: float = 1.5  # of the mean size of a cell, on the sample; beyond, the cell is divided
     rounds: int = 12  # each divides all cells that are too large
     iterations: int = 15  # of k-means: cells need not be perfect, only even
+    at_once: int = 256  # cells found by one k-means; more are found as the cells of cells
 
 
 RULE = CellRule()
 
 
 def choose_centres(
-    sample: AnyArray, n_cells: int, rng: np.random.Generator, rule: CellRule = RULE
+    sample: AnyArray, n_cells: int, rng: np.random.Generator, workers: Workers, rule: CellRule = RULE
 ) -> FloatArray:
     """(at least n_cells, d) centres; no cell has much more than its share of the sample."""
     points = np.asarray(sample, dtype=np.float64)
-    centres = _centres(points, min(n_cells, len(points)), rng, rule)
+    centres = _centres(points, min(n_cells, len(points)), rng, workers, rule)
     limit = max(1.0, rule.largest * len(points) / n_cells)
     for _ in range(rule.rounds):
-        first, _ = two_nearest(points, np.arange(len(points)), centres)
+        first, _ = two_nearest(points, np.arange(len(points)), centres, workers)
         counts = np.bincount(first, minlength=len(centres))
         large = np.flatnonzero(counts > limit)
         if not len(large):
             break
         kept = np.delete(centres, large, axis=0)
-        parts = [
-            _divided(points[first == cell], int(np.ceil(counts[cell] / limit)), rng, rule) for cell in large
-        ]
+        members = _members(first, len(centres))
+        parts = [_divided(points[members[cell]], limit, rng, workers, rule) for cell in large]
         centres = np.concatenate([kept, *parts])
     return centres
 
 
-def _divided(points: FloatArray, n_parts: int, rng: np.random.Generator, rule: CellRule) -> FloatArray:
+def _members(homes: IntArray, n_cells: int) -> list[IntArray]:
+    """The items of each cell."""
+    ends = np.cumsum(np.bincount(homes, minlength=n_cells))
+    return np.split(np.argsort(homes, kind="stable"), ends[:-1])
+
+
+def _divided(
+    points: FloatArray, limit: float, rng: np.random.Generator, workers: Workers, rule: CellRule
+) -> FloatArray:
     """Centres of the parts of one cell; copies of one centre where its points coincide."""
-    parts = _centres(points, n_parts, rng, rule)
+    n_parts = int(np.ceil(len(points) / limit))
+    parts = _centres(points, n_parts, rng, workers, rule)
     return parts if len(parts) > 1 else np.repeat(parts, max(2, n_parts), axis=0)
 
 
-def _centres(points: FloatArray, n_cells: int, rng: np.random.Generator, rule: CellRule) -> FloatArray:
+def _centres(
+    points: FloatArray, n_cells: int, rng: np.random.Generator, workers: Workers, rule: CellRule
+) -> FloatArray:
+    """Distinct centres by k-means; many of them in two levels, in each cell as many as it has points for."""
+    if n_cells <= rule.at_once:
+        return _kmeans(points, n_cells, rng, rule)
+    coarse = _kmeans(points, math.isqrt(n_cells), rng, rule)
+    homes = nearest_items(coarse, points, 1, workers)[0][:, 0]
+    shares = n_cells / len(points)
+    parts = [
+        _centres(points[mine], max(1, round(shares * len(mine))), rng, workers, rule)
+        for mine in _members(homes, len(coarse))
+        if len(mine)
+    ]
+    return np.concatenate(parts)
+
+
+def _kmeans(points: FloatArray, n_cells: int, rng: np.random.Generator, rule: CellRule) -> FloatArray:
     from sklearn.cluster import KMeans
 
     n_distinct = len(np.unique(points, axis=0))
@@ -68,17 +98,18 @@ def _centres(points: FloatArray, n_cells: int, rng: np.random.Generator, rule: C
     return np.unique(search.fit(points).cluster_centers_, axis=0)
 
 
-def two_nearest(X: AnyArray, rows: IntArray, centres: FloatArray) -> tuple[IntArray, IntArray]:
+def two_nearest(
+    X: AnyArray, rows: IntArray, centres: FloatArray, workers: Workers
+) -> tuple[IntArray, IntArray]:
     """The nearest and the second nearest cell of each item, (n,) each; the second is -1 with one cell.
 
     Items between copies of one centre take turns by their row.
     """
     distinct, group = np.unique(centres, axis=0, return_inverse=True)
-    group = group.ravel()
-    members = [np.flatnonzero(group == number) for number in range(len(distinct))]
+    members = _members(group.ravel(), len(distinct))
     copies = np.array([len(some) for some in members])
     starts, flat = np.cumsum(copies) - copies, np.concatenate(members)
-    near = np.concatenate([_nearest_groups(part, distinct) for part in _pieces(X)])
+    near = nearest_items(distinct, X, min(2, len(distinct)), workers)[0]
     turn = rows % copies[near[:, 0]]
     first = flat[starts[near[:, 0]] + turn]
     if len(centres) == 1:
@@ -87,21 +118,6 @@ def two_nearest(X: AnyArray, rows: IntArray, centres: FloatArray) -> tuple[IntAr
     beside = flat[starts[near[:, 0]] + (rows + 1) % copies[near[:, 0]]]
     other = flat[starts[near[:, -1]] + rows % copies[near[:, -1]]]
     return first, np.where(shared, beside, other)
-
-
-def _pieces(X: AnyArray) -> list[AnyArray]:
-    return [X[first : first + ROWS_AT_ONCE] for first in range(0, max(1, len(X)), ROWS_AT_ONCE)]
-
-
-def _nearest_groups(X: AnyArray, centres: FloatArray) -> IntArray:
-    """(n, 2) numbers of the two nearest of distinct centres, or (n, 1) where there is one."""
-    middle = centres.mean(axis=0)  # products around the middle lose no digits to an offset
-    moved, around = np.asarray(X, dtype=np.float64) - middle, centres - middle
-    squared = np.einsum("ij,ij->i", around, around) - 2 * (moved @ around.T)
-    n_wanted = min(2, len(centres))
-    near = np.argpartition(squared, n_wanted - 1, axis=1)[:, :n_wanted]
-    order = np.argsort(np.take_along_axis(squared, near, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(near, order, axis=1)
 
 
 # --------------------------------------------------------------------------------------------- tasks
@@ -121,32 +137,63 @@ def sample_rows(job: Job, n_cells: int, rule: CellRule = RULE) -> AnyArray:
 def find_cells(job: Job, _: int) -> dict[str, Any]:
     """Stage "cells", one block: the centres."""
     n_cells = max(1, -(-job.source.n_items // job.settings.block_items))
-    centres = choose_centres(sample_rows(job, n_cells), n_cells, job.rng("centres"))
+    with job.workers() as workers:
+        centres = choose_centres(sample_rows(job, n_cells), n_cells, job.rng("centres"), workers)
     return job.store.write("cells", 0, {"centres": centres}, {"n_cells": len(centres)})
 
 
 def assign_chunk(job: Job, number: int) -> dict[str, Any]:
-    """Stage "assign", one block per chunk of the input: its items by nearest cell."""
+    """Stage "assign", one block per chunk of the input: its items by nearest cell, in groups of cells."""
     first, last = job.chunk(number)
     X, centres = job.source.read(first, last), job.store.read("cells", 0)["centres"]
     rows = np.arange(first, last)
-    home, second = two_nearest(X, rows, centres)
-    order = np.argsort(home, kind="stable")
-    ends = np.cumsum(np.bincount(home, minlength=len(centres)))
-    arrays: dict[str, AnyArray] = {}
-    for cell, mine in enumerate(np.split(order, ends[:-1])):
+    with job.workers() as workers:
+        home, second = two_nearest(X, rows, centres, workers)
+    items = {"rows": rows, "second": second, "X": X}
+    sizes = np.bincount(home, minlength=len(centres))
+    order, arrays = np.argsort(home, kind="stable"), dict[str, AnyArray]()
+    for group, mine in enumerate(_cut(order, sizes, job.settings.group_cells)):
         if len(mine):
-            arrays |= {f"rows_{cell}": rows[mine], f"second_{cell}": second[mine], f"X_{cell}": X[mine]}
-    sizes = np.diff(ends, prepend=0).tolist()
-    return job.store.write("assign", number, arrays, {"sizes": sizes})
+            arrays |= {f"{name}_{group}": values[mine] for name, values in items.items()}
+    return job.store.write("assign", number, arrays, {"sizes": sizes.tolist()})
 
 
-def gather_block(job: Job, block: int) -> dict[str, Any]:
+def _cut(order: IntArray, sizes: IntArray, n_together: int) -> list[IntArray]:
+    """Items that are sorted by cell, so many cells at a time."""
+    return np.split(order, np.cumsum(sizes)[n_together - 1 : -1 : n_together])
+
+
+def gather_group(job: Job, group: int) -> dict[str, Any]:
+    """Stage "gathered": the items of a group of cells from all chunks, by cell."""
+    size = job.settings.group_cells
+    cells = slice(group * size, (group + 1) * size)
+    names = [f"{name}_{group}" for name in ITEM_PARTS]
+    parts, homes = [], []
+    for number in range(job.n_chunks):
+        found = job.store.read("assign", number, names)
+        if found:
+            counts = job.store.facts("assign", number)["sizes"][cells]
+            parts.append(found)
+            homes.append(np.repeat(np.arange(len(counts)), counts))
+    if not parts:  # cells that are nobody's first choice
+        return job.store.write("gathered", group, {})
+    home = np.concatenate(homes)
+    order, sizes = np.argsort(home, kind="stable"), np.bincount(home)
+    arrays = dict[str, AnyArray]()
+    for part, name in zip(ITEM_PARTS, names, strict=True):
+        values = np.concatenate([found.pop(name) for found in parts])
+        for cell, mine in enumerate(_cut(order, sizes, 1), start=group * size):
+            if len(mine):
+                arrays[f"{part}_{cell}"] = values[mine]
+    return job.store.write("gathered", group, arrays)
+
+
+def order_block(job: Job, block: int) -> dict[str, Any]:
     """Stage "vectors": the items of one cell, near ones beside each other, and which cells they visit."""
     cell = int(job.layout.cells[block])
-    names = [f"rows_{cell}", f"second_{cell}", f"X_{cell}"]
-    parts = [job.store.read("assign", number, names) for number in range(job.n_chunks)]
-    rows, second, X = (np.concatenate([part[name] for part in parts if name in part]) for name in names)
+    names = [f"{part}_{cell}" for part in ITEM_PARTS]
+    found = job.store.read("gathered", cell // job.settings.group_cells, names)
+    rows, second, X = (found[name] for name in names)
     order = leaf_order(X)
     centre = job.store.read("cells", 0)["centres"][cell]
     radius = float(np.sqrt(((np.asarray(X, dtype=np.float64) - centre) ** 2).sum(axis=1).max()))

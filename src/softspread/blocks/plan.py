@@ -10,6 +10,7 @@ from pathlib import Path
 
 from softspread.errors import InputError, StoreError
 
+LARGEST_CELL = 2.0  # times the mean size of a cell
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
@@ -21,9 +22,14 @@ class NeedModel:
     per_item: float = 3_000.0  # of a task, whatever the shape
     per_dimension: float = 40.0  # copies of vectors while neighbours are searched
     per_neighbor: float = 400.0  # a region of several blocks, while scales are found
+    rows_per_neighbor: float = 16.0  # rows of S: edges lead both ways, 8 bytes each
     names: float = 150.0  # of an id, in the driver's process
     fewest: int = 2_000  # items of a block: smaller ones cost more than they save
     most: int = 100_000  # larger blocks take longer to lose than to make again
+    chunk_items: int = 1_000_000  # at most read at once while items are sorted by cell
+    group_cells: int = 64  # at most gathered at once: 10,000 cells are then 160 groups
+    per_sorted: float = 150.0  # bytes of such an item beside its vector
+    copies_sorted: float = 4.0  # of its vector
     share: float = 0.5  # of what is left beside libraries, for one task
     disk_per_neighbor: float = 130.0  # lists of both cells, merged, final, halves, affinity, operator
     disk_per_item: float = 120.0
@@ -40,6 +46,8 @@ class Need:
 
     n_items: int
     block_items: int
+    chunk_items: int
+    group_cells: int
     memory_bytes: int
     disk_bytes: int
     room_bytes: int  # of the memory, for the vectors and rows of S that are kept
@@ -96,15 +104,22 @@ def plan(
         )
     block = int(min(model.most, model.share * (limit - fixed) / each))
     room = int((1 - model.share) * (limit - fixed))
-    vectors = 8 * n_items * n_classes
-    memory = fixed + each * min(block, n_items) + min(vectors, room)
+    sorted_at_once = (
+        model.share * (limit - fixed) / (model.per_sorted + model.copies_sorted * itemsize * n_dimensions)
+    )
+    chunk = int(min(model.chunk_items, sorted_at_once))
+    group = int(min(model.group_cells, max(1, sorted_at_once / (LARGEST_CELL * block))))
+    kept = min(8 * n_items * n_classes, room // 2) + min(
+        model.rows_per_neighbor * n_neighbors * n_items, room // 2
+    )
+    memory = fixed + max(each * min(block, n_items), kept)
     disk = n_items * (
         model.disk_per_item
         + 2 * itemsize * n_dimensions
         + model.disk_per_neighbor * n_neighbors
         + model.disk_per_class * n_classes
     )
-    return Need(n_items, block, int(memory), int(disk * model.margin), room)
+    return Need(n_items, block, chunk, group, int(memory), int(disk * model.margin), room)
 
 
 def check_disk(folder: str, need: int, used: int = 0) -> None:

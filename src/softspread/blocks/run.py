@@ -36,7 +36,7 @@ from softspread.graph.neighbors import LOW_RECALL
 from softspread.io.soft_labels import PARTS_FACTS
 
 MANIFEST = "manifest.json"
-FORMAT = 2  # 2: votes are kept by block
+FORMAT = 3  # 3: items are gathered by groups of cells
 Stage = Callable[[str], AbstractContextManager[Callable[[str], None]]]
 
 
@@ -149,6 +149,7 @@ class Runner:
         n_cells = self.complete("cells", 1)[0]["n_cells"]
         parts = self.complete("assign", self.job.n_chunks)
         self.know(sizes=np.sum([part["sizes"] for part in parts], axis=0).tolist(), n_cells=n_cells)
+        self.complete("gathered", self.job.n_groups)
         n = self.job.layout.n_blocks
         vectors = self.complete("vectors", n)
         self.know(visitors=_turned([[block for block, _ in facts["visits"]] for facts in vectors]))

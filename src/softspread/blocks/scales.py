@@ -15,7 +15,7 @@ from softspread._common.types import FloatArray, IntArray
 from softspread._kernels.local_scales import ScaleGoal, local_scales
 from softspread.blocks.inputs import votes_of_block
 from softspread.blocks.job import Job
-from softspread.blocks.regions import grow_region
+from softspread.blocks.regions import Region, grow_region
 from softspread.diffusion.diffusion import scale_accuracy
 from softspread.diffusion.scales import ScaleRule, fitted_remainder, read_local_solves
 
@@ -32,11 +32,14 @@ class RegionRule:
 RULE, SCALES = RegionRule(), ScaleRule()
 
 
-def solve_locally(
-    job: Job, seeds: IntArray, delta: float, rings: int, most_rows: int, rule: ScaleRule = SCALES
-) -> FloatArray:
+def region_around(job: Job, seeds: IntArray, rings: int) -> Region:
+    """The surroundings of some items, as large as the rule allows."""
+    most = int(RULE.rows_per_item * job.settings.block_items)
+    return grow_region(job, seeds, job.facts["alpha"], rings, most)
+
+
+def solve_in(region: Region, job: Job, seeds: IntArray, delta: float, rule: ScaleRule = SCALES) -> FloatArray:
     """(len(seeds), 5) what the local solves of some items give, see ``local_scale``."""
-    region = grow_region(job, seeds, job.facts["alpha"], rings, most_rows)
     numbers = region.numbers(seeds).astype(np.uint32)
     goal = ScaleGoal(delta, job.settings.scaling == "peak", job.facts["most_degree"])
     out = np.zeros((len(seeds), 5))
@@ -60,11 +63,12 @@ def fit_remainder(job: Job, _: int, rule: ScaleRule = SCALES) -> dict[str, Any]:
     """Stage "remainder", one block: the multiple k in r.M r = k |r|^2, over a sample of all items."""
     n, delta, alpha = job.source.n_items, scales_delta(job), job.facts["alpha"]
     sample = np.unique(np.linspace(0, n - 1, min(n, rule.sample)).astype(np.int64))
-    most = int(RULE.rows_per_item * job.settings.block_items)
-    loose, tight = (
-        solve_locally(job, sample, accuracy, RULE.rings[-1], most)
-        for accuracy in (delta, delta * rule.sample_factor)
-    )
+    home, found = job.layout.block_of(sample), []
+    for block in np.unique(home):  # one after the other, so that no more than its surroundings are in memory
+        region = region_around(job, sample[home == block], RULE.rings[-1])
+        accuracies = (delta, delta * rule.sample_factor)
+        found.append([solve_in(region, job, sample[home == block], accuracy) for accuracy in accuracies])
+    loose, tight = (np.concatenate(parts) for parts in zip(*found, strict=True))
     multiple, error = fitted_remainder(loose, tight, alpha)
     return job.store.write("remainder", 0, {}, {"multiple": multiple, "error": min(error, 1e300)})
 
@@ -84,14 +88,13 @@ def find_scales(job: Job, block: int) -> dict[str, Any]:
 def _scales_of(job: Job, seeds: IntArray) -> tuple[FloatArray, FloatArray]:
     """Scale and relative error bound of each seed."""
     scales, errors = np.full(len(seeds), np.nan), np.zeros(len(seeds))
-    most = int(RULE.rows_per_item * job.settings.block_items)
     left = np.arange(len(seeds))
     for attempt, rings in enumerate(RULE.rings):
         size = max(1, len(left)) if attempt == 0 else RULE.seeds
         still: list[IntArray] = []
         for first in range(0, len(left), size):
             mine = left[first : first + size]
-            found = solve_locally(job, seeds[mine], scales_delta(job), rings, most)
+            found = solve_in(region_around(job, seeds[mine], rings), job, seeds[mine], scales_delta(job))
             multiple = job.facts["multiple"]
             _, scale, error, failed = read_local_solves(found, job.facts["alpha"], multiple)
             good = mine[~failed]

@@ -234,6 +234,8 @@ def spread_in_blocks(
         block_items=need.block_items
         if block_items is None
         else validation.count("block_items", block_items, 2),
+        chunk_items=need.chunk_items,
+        group_cells=need.group_cells,
         tune_items=validation.count("tune_items", tune_items, 1),
         interval=check_interval(method),
         confidence_level=validation.between_0_and_1("confidence_level", confidence_level),
@@ -267,6 +269,8 @@ def _run(runner: Runner, need: Need) -> dict[str, Any]:
         "classes": runner.inputs.names.classes.tolist(),
         "interval": runner.job.settings.interval,
         "confidence_level": runner.job.settings.confidence_level,
+        "expected_memory_bytes": need.memory_bytes,
+        "expected_disk_bytes": need.disk_bytes,
     }
     return runner.write_labels(facts)
 

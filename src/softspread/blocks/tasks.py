@@ -1,6 +1,6 @@
 """The stages of a run by name: what makes one block of each, again and again the same.
 
-    cells -> assign -> vectors -> (lists -> merged ->) neighbors -> halves -> affinity -> operator
+    cells -> assign -> gathered -> vectors -> (lists -> merged ->) neighbors -> halves -> affinity -> operator
     remainder -> scales -> far -> [solve] -> labels
 
 :func:`run_task` is all that a driver calls. A block that cannot be read is made again on the spot.
@@ -18,7 +18,8 @@ Task = Callable[[Job, int], dict[str, Any]]
 TASKS: dict[str, Task] = {
     "cells": partition.find_cells,
     "assign": partition.assign_chunk,
-    "vectors": partition.gather_block,
+    "gathered": partition.gather_group,
+    "vectors": partition.order_block,
     "lists": neighbors.search_cell,
     "merged": neighbors.merge_lists,
     "neighbors": neighbors.refine_lists,
