@@ -35,6 +35,9 @@ ORDER = [
     "report",
     "plots",
     "notebook",
+    "io",
+    "estimators.auto",  # runs in blocks choose alpha as estimators do, and estimators fit in blocks
+    "blocks",
     "estimators",
     "tuning.against_truth",
     "tuning.tune",
@@ -42,8 +45,6 @@ ORDER = [
     "estimators.storage",
     "guarantees",
     "simulate",
-    "io",
-    "blocks",
     "embedding",
     "datasets",
     "demo",

@@ -5,7 +5,7 @@ import pytest
 
 from small_blocks import N_ITEMS, items, rows_by_place, small_runner
 from softspread._common.threads import Workers
-from softspread.blocks.partition import choose_centres, two_nearest
+from softspread.blocks.partition import CellRule, choose_centres, two_nearest
 
 
 @pytest.mark.parametrize("coincide", [False, True])
@@ -40,9 +40,23 @@ def test_one_cell_has_no_second():
     assert second.tolist() == [-1, -1, -1]
 
 
-def test_every_item_is_in_one_block(tmp_path):
-    """With its own vector, whatever the chunks of the input."""
-    runner = small_runner(tmp_path, chunk_items=100)
+def test_many_cells_are_found_as_the_cells_of_cells():
+    """No cell is too large, every centre is the nearest of some item, and none comes twice."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(4_000, 2))
+    rule = CellRule(at_once=8)
+    centres = choose_centres(X, 100, rng, Workers(1), rule)
+    sizes = np.bincount(two_nearest(X, np.arange(len(X)), centres, Workers(1))[0])
+    assert 100 <= len(centres) <= 200
+    assert len(np.unique(centres, axis=0)) == len(centres)
+    assert 0 < sizes.min()
+    assert sizes.max() <= rule.largest * 40
+
+
+@pytest.mark.parametrize("group_cells", [1, 2, 32])
+def test_every_item_is_in_one_block(tmp_path, group_cells):
+    """With its own vector, whatever the chunks of the input and the groups of cells."""
+    runner = small_runner(tmp_path, chunk_items=100, group_cells=group_cells)
     runner.complete("cells", 1)
     parts = runner.complete("assign", 3)
     runner.know(sizes=np.sum([part["sizes"] for part in parts], axis=0).tolist())

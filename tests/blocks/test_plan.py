@@ -21,6 +21,23 @@ def test_less_memory_means_smaller_blocks_down_to_a_least():
         plan(10**7, 20, 20, 10, 10**8)
 
 
+def test_what_is_read_at_once_fits_too():
+    """Wide vectors come in smaller chunks and groups, within half of what libraries leave."""
+    for n_dimensions, limit in ((20, 12 * 10**9), (768, 8 * 10**9), (768, 2 * 10**9)):
+        need = plan(10**8, n_dimensions, 20, 10, limit)
+        for n_rows in (need.chunk_items, need.group_cells * need.block_items):
+            assert n_rows * 4 * n_dimensions < limit / 2
+        assert need.chunk_items >= 1000
+        assert need.group_cells >= 1
+
+
+def test_memory_counts_the_rows_that_a_solve_keeps():
+    """As far as there is room for them; beyond, they stay on disk."""
+    small, large = (plan(n, 20, 15, 10, 12 * 10**9).memory_bytes for n in (10**6, 10**7))
+    assert small < large < 12 * 10**9
+    assert plan(10**9, 20, 15, 10, 12 * 10**9).memory_bytes <= 12 * 10**9
+
+
 def test_a_disk_with_too_little_room_is_refused(tmp_path):
     """Before any work, with both numbers; what is there already counts."""
     check_disk(str(tmp_path / "not" / "there"), 1)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from command_line import FILES, refused, run
+from softspread.annotators.models import ANNOTATOR_MODELS
 from softspread.cli.commands.serve import VotingOptions
 from softspread.cli.options import (
     CHOICES,
@@ -19,7 +20,7 @@ from softspread.cli.options import (
     fill_in,
 )
 from softspread.errors import InputError
-from softspread.estimators.methods import ANNOTATOR_MODELS, METHODS, estimator_of
+from softspread.estimators.methods import METHODS, estimator_of
 from softspread.estimators.spreading import ProbabilisticLabelSpreading
 from softspread.intervals.registry import INTERVALS, OF_ONE_ALPHA
 from softspread.io.formats import MULTI_CHOICE, OUTPUT_FORMATS, VOTE_FORMATS

@@ -21,6 +21,7 @@ Where the votes of some do not predict those of others, nobody can be rated.    
 consistency.py  r of each annotator
 evidence.py     whether there is anything to compare
 confusion.py    soft votes
+models.py       names of the models
 fit.py          :func:`fit_annotators`
 weighting.py    how much each vote counts, also after the fit
 verdict.py      the flag of an annotator, in words and with what to do

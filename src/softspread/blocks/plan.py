@@ -10,6 +10,7 @@ from pathlib import Path
 
 from softspread.errors import InputError, StoreError
 
+DEFAULT_LIMIT = "8GB"
 LARGEST_CELL = 2.0  # times the mean size of a cell
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 

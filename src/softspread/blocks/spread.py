@@ -16,15 +16,15 @@ from softspread._common import validation
 from softspread._common.digests import digest_array
 from softspread._common.threads import count_threads
 from softspread._common.types import AnyArray
+from softspread.annotators.models import ANNOTATOR_MODELS
 from softspread.blocks.drivers import Driver, Serial
 from softspread.blocks.inputs import Inputs
 from softspread.blocks.job import BlockSettings, Job
-from softspread.blocks.plan import Need, check_disk, parse_size, plan
+from softspread.blocks.plan import DEFAULT_LIMIT, Need, check_disk, parse_size, plan
 from softspread.blocks.run import Runner, check_out, made_from, open_store
 from softspread.blocks.store import BlockStore
 from softspread.diffusion.scales import SCALINGS
 from softspread.errors import InputError, SoftspreadWarning
-from softspread.estimators.methods import ANNOTATOR_MODELS
 from softspread.graph.registry import SEARCHES
 from softspread.intervals.registry import INTERVALS
 from softspread.io.soft_labels import read_soft_labels
@@ -94,7 +94,7 @@ def spread_in_blocks(
     out: str | Path,
     *,
     work: str | Path | None = None,
-    memory_limit: str | float = "8GB",
+    memory_limit: str | float = DEFAULT_LIMIT,
     client: "Client | None" = None,
     alpha: float | str = "auto",
     n_neighbors: int = 20,
@@ -313,14 +313,19 @@ def _fitting_neighbors(n_neighbors: int, n: int) -> int:
     return n - 1
 
 
+def is_path(X: Any) -> bool:
+    """Whether X names files instead of holding numbers."""
+    if isinstance(X, Sequence) and not isinstance(X, str):
+        return bool(X) and all(isinstance(path, str | Path) for path in X)
+    return isinstance(X, str | Path)
+
+
 def _source(X: Any, vector_column: str | None) -> "tuple[EmbeddingStream | AnyArray, str]":
     """Files as a stream, or a checked array, with a key of the content."""
     if isinstance(X, EmbeddingStream):
         return X, X.key
-    if isinstance(X, str | Path):
-        X = [X]
-    if isinstance(X, Sequence) and X and all(isinstance(path, str | Path) for path in X):
-        stream = open_stream(X, vector_column)
+    if is_path(X):
+        stream = open_stream([X] if isinstance(X, str | Path) else X, vector_column)
         return stream, stream.key
     features = validation.features(X)
     return features, digest_array(features).hex()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from softspread._common.types import AnyArray
-from softspread.blocks.plan import Need, parse_size, plan
+from softspread.blocks.plan import DEFAULT_LIMIT, Need, parse_size, plan
 from softspread.blocks.spread import check_interval, spread_in_blocks
 from softspread.cli.cost import free_memory
 from softspread.cli.fitting import load_votes
@@ -23,7 +23,6 @@ from softspread.io.matching import MatchedVotes
 from softspread.io.soft_labels import read_prior
 from softspread.io.stream import EmbeddingStream, open_stream, read_stream_ids
 
-DEFAULT_LIMIT = "8GB"
 ENDING = ".parquet"
 
 

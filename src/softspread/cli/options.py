@@ -257,8 +257,9 @@ class FitOptions:
     @cached_property
     def parameters(self) -> dict[str, Any]:
         """The estimator's parameters, without the prior itself."""
+        from softspread.annotators.models import ANNOTATOR_MODELS
         from softspread.diffusion.registry import SOLVERS
-        from softspread.estimators.methods import ANNOTATOR_MODELS, BLEND, method_of
+        from softspread.estimators.methods import BLEND, method_of
 
         if self.annotator_model not in ANNOTATOR_MODELS:
             allowed = ", ".join(ANNOTATOR_MODELS)

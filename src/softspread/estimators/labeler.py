@@ -15,6 +15,7 @@ from softspread._common import validation
 from softspread._common.kinds import KINDS, MULTILABEL, ORDINAL, SINGLE
 from softspread._common.types import AnyArray, BoolArray, FloatArray, RandomState
 from softspread.annotators.fit import why_neutral
+from softspread.annotators.models import ANNOTATOR_MODELS
 from softspread.annotators.weighting import Weighting
 from softspread.diffusion.diffusion import Diffusion
 from softspread.errors import InputError
@@ -23,7 +24,6 @@ from softspread.estimators.base import Answer
 from softspread.estimators.graph_based import Choosing
 from softspread.estimators.growing import places_of
 from softspread.estimators.judged import JudgedEstimator
-from softspread.estimators.methods import ANNOTATOR_MODELS
 from softspread.estimators.multilabel import Questions, answered_by_questions
 from softspread.graph.graph import Graph
 from softspread.graph.places import place_items

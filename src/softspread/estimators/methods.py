@@ -17,7 +17,6 @@ BLEND, SPREADING = "blend", "pls"
 _MEANING = {"auto": BLEND, BLEND: BLEND, SPREADING: SPREADING}
 _ESTIMATORS = {BLEND: "labeler:SoftLabeler", SPREADING: "spreading:ProbabilisticLabelSpreading"}
 METHODS = tuple(_MEANING)
-ANNOTATOR_MODELS = ("auto", "none", "consistency", "confusion")
 
 
 def method_of(name: str) -> str:

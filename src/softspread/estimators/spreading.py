@@ -1,7 +1,9 @@
 """Probabilistic Label Spreading with scikit-learn's habits."""
 
-from collections.abc import Hashable
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from softspread._common import validation
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray, RandomState
+from softspread.annotators.models import ANNOTATOR_MODELS
 from softspread.annotators.weighting import Weighting
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.registry import SOLVERS
@@ -17,11 +20,11 @@ from softspread.diffusion.scales import SCALINGS, ScaleReport
 from softspread.diffusion.solver import SolveReport, SolverFactory
 from softspread.errors import InputError
 from softspread.estimators.auto import choose_settings
-from softspread.estimators.base import Answer
+from softspread.estimators.base import Answer, names_of
 from softspread.estimators.graph_based import Choosing
 from softspread.estimators.growing import places_of
 from softspread.estimators.judged import JudgedEstimator
-from softspread.estimators.methods import ANNOTATOR_MODELS
+from softspread.graph.graph import Graph
 from softspread.intervals.task import Posteriors, SpreadFit
 from softspread.posterior.blend import fit_blend
 from softspread.posterior.experts import own_votes
@@ -34,10 +37,19 @@ from softspread.spreading.evidence import Evidence, soft_labels
 from softspread.spreading.explain import explain
 from softspread.spreading.state import SpreadState
 from softspread.tuning.candidates import SearchSpace
+from softspread.votes.reading import NamedVotes, read_y
 from softspread.votes.table import VoteTable
+from softspread.votes.votes import Votes
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from softspread.graph.neighbors import Search
+
+TAKEN_BY_BLOCKS = (  # parameters that a fit in blocks has as well
+    *("alpha", "n_neighbors", "bandwidth", "index", "scaling"),
+    *("prior_strength", "annotator_model", "tol", "n_jobs"),
+)
 
 
 class ProbabilisticLabelSpreading(JudgedEstimator):
@@ -191,6 +203,88 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
                 f"tol must be at most 0.01, got {self.tol!r}; 1e-6 keeps soft labels within 1e-4."
             )
 
+    def fit(
+        self,
+        X: "ArrayLike | Graph | str | Path | Sequence[str | Path]",
+        y: "ArrayLike | Votes | NamedVotes",
+        *,
+        sample_weight: ArrayLike | None = None,
+        item_ids: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        out: str | Path | None = None,
+        memory_limit: str | float | None = None,
+        client: "Client | None" = None,
+        work: str | Path | None = None,
+    ) -> Self:
+        """Learn from votes on some of the items of X, in memory or block by block.
+
+        Parameters
+        ----------
+        X : (n, d) array-like, or Graph
+            Features of the items, one row each, or their graph. In blocks also the path of an .npy or
+            .parquet file, or a list of paths.
+        y : (n,) or (n, n_classes) array-like, or Votes
+            One label per item with -1 or None for no vote, votes per item and class, or Votes. NamedVotes
+            are votes that were read before: they bring their ids and classes along.
+        sample_weight : (n,) array-like, optional
+            How much each label counts, where y is one label per item; 0 is no vote.
+        item_ids : (n,) array-like, optional
+            Names by which Votes refer to items; by default the index of X where X is a DataFrame whose index
+            holds text or is called item (or task, id, ...), else positions.
+        classes : (n_classes,) array-like, optional
+            Class names in the order of columns; by default the labels found, sorted.
+        out : str or Path, optional
+            For a fit in blocks: folder for the results, see :func:`~softspread.spread_in_blocks`. The
+            estimator then reads it for answers about the fitted items; what needs their graph (further votes,
+            new items, queries, explanations, posterior intervals) is refused.
+        memory_limit : str or float, optional
+            For a fit in blocks: memory of this process, such as "8GB", or of each worker.
+        client : distributed.Client, optional
+            For a fit in blocks on a Dask cluster.
+        work : str or Path, optional
+            For a fit in blocks: folder for blocks and checkpoints; by default beside ``out``.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        See Also
+        --------
+        update : Further votes on the same items.
+        softspread.spread_in_blocks : A run in blocks with all its settings.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> X, y = [[0.0], [1.0], [9.0], [10.0]], [0, -1, -1, 1]
+        >>> est = ProbabilisticLabelSpreading(alpha=0.9, n_neighbors=1)
+        >>> est.fit(X, y).transduction_.tolist()
+        [0, 0, 1, 1]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     est.fit(X, y, out=f"{folder}/soft.parquet", memory_limit="1GB").transduction_.tolist()
+        [0, 0, 1, 1]
+        """
+        if out is None and memory_limit is None and client is None and work is None:
+            if isinstance(X, str | Path):
+                raise InputError(
+                    f"X names files ({str(X)[:80]}); read_embeddings reads it, or fit in blocks with out."
+                )
+            items: Any = X
+            return super().fit(items, y, sample_weight=sample_weight, item_ids=item_ids, classes=classes)
+        if out is None:
+            raise InputError(
+                "memory_limit, client and work are for a fit in blocks, whose results are files: name the "
+                "folder for them, such as out='soft.parquet'."
+            )
+        where: dict[str, Any] = {"work": work, "client": client}
+        if memory_limit is not None:
+            where["memory_limit"] = memory_limit
+        with self._unchanged_on_failure():
+            self._check_parameters()
+            self._fit_in_blocks(X, partial(read_y, y, weights=sample_weight), item_ids, classes, (out, where))
+        return self
+
     def _spread(self) -> None:
         space, options = self._space, self._options()
         items = self._items
@@ -210,6 +304,75 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         self._state.solve()
         self._state.sharpen(self.prior_strength_)
         self._forget_answers()
+
+    def _fit_in_blocks(
+        self,
+        X: Any,
+        read: Callable[..., NamedVotes],
+        item_ids: ArrayLike | None,
+        classes: ArrayLike | None,
+        target: tuple[str | Path, dict[str, Any]],
+    ) -> None:
+        """Run in blocks, and hold what can be read from its result."""
+        from softspread.blocks.fitted import MassInBlocks  # late: a fit in memory does without
+        from softspread.blocks.spread import is_path, spread_in_blocks
+        from softspread.io.stream import open_stream
+
+        self._check_possible_in_blocks(X)
+        if is_path(X):
+            items: Any = open_stream([X] if isinstance(X, str | Path) else X)
+            self.n_features_in_ = items.n_dimensions
+            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        else:
+            items = self._read_features(X, reset=True)
+            item_ids = names_of(X) if item_ids is None else item_ids
+        n = items.n_items if is_path(X) else len(items)
+        self._classes_given = classes is not None
+        votes, names = read(n, item_ids, classes)
+        self._use_names(names)
+        self._n_first_classes = len(names.classes)
+        self._set_prior()
+        result = spread_in_blocks(
+            items,
+            NamedVotes(votes, names),
+            target[0],
+            **target[1],
+            **{name: getattr(self, name) for name in TAKEN_BY_BLOCKS},
+            prior=None if self.prior is None else self.prior_,
+            random_state=self._seed_of_blocks(),
+            verbose=bool(self.verbose),
+        )
+        facts = result.facts
+        self.alpha_, self.prior_strength_ = facts["alpha"], facts["prior_strength"]
+        self.n_neighbors_, self.tuning_ = min(int(self.n_neighbors), n - 1), None
+        self._votes = votes
+        self._use_weighting(None)
+        held: Any = MassInBlocks(result, names, self.prior_)
+        self._state = self._items = self.graph_ = held
+        self._forget_answers()
+
+    def _seed_of_blocks(self) -> int:
+        """The seed of a run in blocks; None is 0, so that a run that was interrupted can go on."""
+        given = self.random_state
+        if given is None or isinstance(given, int | np.integer):
+            return int(given or 0)
+        return int(self._generator(None).integers(2**31))
+
+    def _check_possible_in_blocks(self, X: Any) -> None:
+        """Refuse what a fit in blocks cannot do, with what it can."""
+        given = {
+            "a Graph as X": isinstance(X, Graph),
+            f"solver={self.solver!r}": self.solver != "auto",
+            f"metric={self.metric!r}": self.metric != "euclidean",
+            "n_neighbors='auto'": self.n_neighbors == "auto",
+            "an index of your own": callable(self.index),
+        }
+        refused = [name for name, is_given in given.items() if is_given]
+        if refused:
+            raise InputError(
+                f"{refused[0]} does not work in blocks; leave it out, or fit in memory: without out, "
+                "memory_limit and client."
+            )
 
     def _take_in(self, new: AnyArray) -> None:
         before = np.append(np.arange(self.graph_.n_items), np.full(len(new), -1))
