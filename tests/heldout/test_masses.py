@@ -88,6 +88,20 @@ def test_scales_are_read_off_a_sample_only_where_they_are_costly(rng):
         assert (found.noise > 0, exact.noise) == (True, 0.0)
 
 
+def test_scales_at_the_last_alpha_predict_those_at_the_next(rng):
+    """Where no more than 1 % is asked, a sample will do: most are within .75 %, all within 5."""
+    graph = knn_graph(rng.normal(size=(3000, 3)), n_neighbors=10)
+    voted = np.sort(rng.choice(3000, 1500, replace=False))
+    for alpha, last in ((0.9, 0.75), (0.95, 0.9)):
+        exact, hint = (Diffusion(graph, at).scales(voted) for at in (alpha, last))
+        loose, tight = (Diffusion(graph, alpha, accuracy=accuracy) for accuracy in (1e-2, 1e-3))
+        ratio = find_scales(loose, voted, hint).scales / exact
+        assert np.sqrt(np.mean((ratio - 1) ** 2)) < HeldOutAccuracy().sampled_scales
+        assert_allclose(ratio, 1.0, rtol=0, atol=0.05)
+        assert len(loose.known_scales()["rows"]) < 0.2 * len(voted)
+        assert_allclose(find_scales(tight, voted, hint).scales, exact, rtol=1e-3)
+
+
 def test_accuracy_of_scales_follows_what_items_receive_from_others():
     """Few votes that travel far bring little to each item: scales must be known better; within limits."""
     accuracy = HeldOutAccuracy()

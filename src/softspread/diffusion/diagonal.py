@@ -19,7 +19,7 @@ import numpy as np
 
 from softspread._common.types import FloatArray, IntArray
 from softspread.diffusion.diffusion import Diffusion
-from softspread.diffusion.scales import ScaleFinder
+from softspread.diffusion.scales import ScaleFinder, ScaleRule
 from softspread.diffusion.solver import MOST_COLUMNS
 
 
@@ -51,6 +51,8 @@ class SampleRule:
 
 
 RULE = SampleRule()
+# A few dozen local solves are not worth a test of whether they stay local; one that does not is done over
+WITHOUT_TEST = ScaleRule(local_share=1.0)
 
 
 def own_reach(diffusion: Diffusion, rows: IntArray) -> FloatArray:
@@ -127,7 +129,8 @@ def _found_diagonal(diffusion: Diffusion, rows: IntArray, rule: SampleRule) -> t
 def _loose_diagonal(diffusion: Diffusion, rows: IntArray, delta: float) -> FloatArray:
     """M_qq by local solves, in the middle of what is proven, theory [scale certificate]."""
     graph, alpha = diffusion.graph, diffusion.alpha
-    finder = ScaleFinder(graph, alpha, "source", "certified", delta, diffusion.solver, diffusion.workers)
+    limits = "source", "certified", delta
+    finder = ScaleFinder(graph, alpha, *limits, diffusion.solver, diffusion.workers, WITHOUT_TEST)
     return finder.diagonal(graph.rank[rows])
 
 

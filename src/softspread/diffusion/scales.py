@@ -233,7 +233,8 @@ class ScaleFinder:
 
     def _is_local(self) -> bool:
         """Whether profiles stay in a small part of the graph."""
-        return self.rows_per_scale() <= self.rule.local_share * self.graph.n_items
+        share = self.rule.local_share
+        return share >= 1.0 or self.rows_per_scale() <= share * self.graph.n_items
 
     def _calibrate(self) -> tuple[float, float]:
         """The multiple k in r.M r = k |r|^2, and the largest error it leaves.

@@ -16,10 +16,9 @@ import numpy as np
 
 from softspread._common import validation
 from softspread._common.types import AnyArray, FloatArray
-from softspread.diffusion.diagonal import RULE as SAMPLE
 from softspread.errors import SoftspreadWarning
 from softspread.graph.graph import Graph
-from softspread.heldout.masses import ACCURACY, ScaleMemory, VotedMass, voted_mass
+from softspread.heldout.masses import ACCURACY, SAMPLE, ScaleMemory, VotedMass, voted_mass
 from softspread.heldout.scores import LIKELIHOOD, SCORES, BrierScore, Judge, LogScore, standard_error
 from softspread.heldout.split import ENOUGH_VOTES, hold_out
 from softspread.tuning.candidates import DEFAULT_ALPHA, CandidateGraphs, SearchSpace, SpreadOptions
@@ -191,8 +190,10 @@ class _Search:
         """Whether the scales of all voted items take about a minute, judged by the work of a sample."""
         if alpha < SAMPLE.costly_alpha or self.options.scaling == "none":
             return True
-        work = self.memory.rows_per_scale(self.options.diffusion(graph, alpha))
-        return bool(len(self.ballots.voted) * work <= self.rule.largest_work * (1 - alpha) ** 0.5)
+        most = self.rule.largest_work * (1 - alpha) ** 0.5 / len(self.ballots.voted)
+        if graph.n_items <= most:  # nor could the largest local solve take longer
+            return True
+        return bool(self.memory.rows_per_scale(self.options.diffusion(graph, alpha)) <= most)
 
     def _spread(self, number: int, graph: Graph, alpha: float, before: VotedMass | None) -> VotedMass:
         voted, weights = self.ballots.voted, self.ballots.counts
