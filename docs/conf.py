@@ -47,8 +47,9 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_math_renderer = "native"
 html_show_sourcelink = False
+html_sidebars = {page: [] for page in ("index", "tour", "faq", "search", "genindex")}  # nothing to list there
 html_theme_options = {
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 8,
     "navbar_align": "left",
     "show_toc_level": 2,
     "footer_start": ["copyright"],

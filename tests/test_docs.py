@@ -1,13 +1,19 @@
-"""What the docs promise about the code holds: formulas, rooms, links."""
+"""What the docs promise about the code holds: formulas, rooms, links, code blocks, commands, routes."""
 
 import json
 import re
+import shlex
+import sys
 import tomllib
-from importlib import import_module
+from importlib import import_module, util
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
+import softspread
+from softspread.cli.app import COMMANDS
 from test_architecture import ORDER
 
 ROOT = Path(__file__).parents[1]
@@ -25,6 +31,11 @@ DOCS = [
     if not page.relative_to(ROOT / "docs").as_posix().startswith(GENERATED)
 ]
 PAGES = [*sorted(ROOT.glob("*.md")), *DOCS, *sorted((ROOT / "benchmarks").glob("*.md"))]
+NEEDS_MORE = {  # a line of the block, and what a test has not got
+    'zero_shot("photos/"': "the weights of CLIP",
+    'datasets.load("cifar10h"': "a dataset that must be downloaded",
+    "client=dask_client": "a cluster",
+}
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 NAME = re.compile(r"\[([a-z][a-z -]*)\]")
 
@@ -169,3 +180,138 @@ def test_some_page_names_every_choice(registry):
     module, _, name = registry.partition(":")
     text = "".join(page.read_text() for page in PAGES)
     assert [word for word in getattr(import_module(module), name).names() if f"`{word}" not in text] == []
+
+
+def code_blocks(page):
+    """The blocks of Python on a page, each with its first line."""
+    text = page.read_text()
+    found = re.finditer(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    return [(text[: block.start(1)].count("\n"), block[1]) for block in found]
+
+
+def given():
+    """What pages take for granted once they have shown it elsewhere: data, votes, fitted estimators."""
+    X, truth = load_digits(return_X_y=True)
+    X, rows = X[:200], np.arange(0, 200, 4)
+    votes = softspread.Votes.from_pairs(rows, truth[rows])
+    est = softspread.ProbabilisticLabelSpreading(alpha=0.9).fit(X, votes)
+    return {"X": X, "votes": votes, "est": est, "texts": [f"text {row}" for row in range(200)]}
+
+
+def write_files(folder, X, votes):
+    """A folder of images, their embeddings, and votes on them."""
+    image = pytest.importorskip("PIL.Image")
+    (folder / "photos").mkdir()
+    for row, pixels in enumerate(X.reshape(-1, 8, 8)):
+        image.fromarray((pixels * 15).astype(np.uint8)).save(folder / "photos" / f"{row}.png")
+    np.save(folder / "X.npy", X)
+    lines = [f"{row}.png,{label}" for row, label in zip(votes.items, votes.labels, strict=True)]
+    (folder / "votes.csv").write_text("\n".join(["item,label", *lines]))
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if code_blocks(page)], ids=lambda page: str(page.relative_to(ROOT))
+)
+@pytest.mark.filterwarnings("default::softspread.errors.SoftspreadWarning")
+def test_the_code_on_a_page_runs(page, tmp_path, monkeypatch):
+    """From top to bottom as one script; lines of a traceback are those of the page."""
+    names = given()
+    write_files(tmp_path, names["X"], names["votes"])
+    monkeypatch.chdir(tmp_path)
+    for line, block in code_blocks(page):
+        code = compile("\n" * line + block, str(page), "exec")
+        if not any(part in block for part in NEEDS_MORE):
+            try:
+                exec(code, names)
+            except softspread.MissingExtraError as error:
+                pytest.skip(str(error))
+
+
+def test_what_is_not_run_is_still_there():
+    """An exception for a block that has gone would hide the next block like it."""
+    blocks = "".join(block for page in PAGES for _, block in code_blocks(page))
+    assert [part for part in NEEDS_MORE if part not in blocks] == []
+
+
+def commands_on(page):
+    """Lines that call the program, in blocks and in the text."""
+    text = page.read_text().replace("\\\n", " ")
+    inline = re.findall(r"`(softspread [a-z][^`\n]*)`", text)
+    block = r"^(?:> |\$ |    |   )?(softspread [a-z][^\n]*)$"
+    return inline + [
+        re.split(r"\s{2,}#|\s#\s", line)[0] for line in re.findall(block, text, flags=re.MULTILINE)
+    ]
+
+
+def tree(command):
+    """Commands by name, with the options each takes and the commands below it."""
+    options = {word for part in command.params for word in (*part.opts, *part.secondary_opts)}
+    return options | {"-h", "--help"}, {
+        name: tree(part) for name, part in getattr(command, "commands", {}).items()
+    }
+
+
+@pytest.fixture(scope="module")
+def program():
+    import typer
+
+    from softspread.cli.app import app
+
+    return tree(typer.main.get_command(app))
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if commands_on(page)], ids=lambda page: str(page.relative_to(ROOT))
+)
+def test_commands_on_a_page_are_those_of_the_program(page, program):
+    """Each command is there and takes each of the options that the page gives it."""
+    for line in commands_on(page):
+        words = shlex.split(line.replace("...", ""))[1:]
+        options, below = program
+        taken = set(options)
+        while words and words[0] in below:
+            options, below = below[words.pop(0)]
+            taken |= options
+        assert taken is not program[0], line
+        given_options = {word.split("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+        assert given_options <= taken, (line, given_options - taken)
+
+
+def extension(name):
+    """A module of docs/_ext."""
+    spec = util.spec_from_file_location(name, ROOT / "docs/_ext" / f"{name}.py")
+    module = util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_shows_every_command_with_every_option(program):
+    """The generated page has a section per command and a line per option that is not hidden."""
+    pytest.importorskip("sphinx")
+    sections = dict(
+        re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", extension("command_line").reference(), re.M | re.S)
+    )
+    assert {f"softspread {name}" for name in COMMANDS} <= set(sections)
+
+    def check(name, options, below):
+        shown = set(re.findall(r"--[a-z][\w-]*", sections[name]))
+        assert {option for option in options if option.startswith("--")} <= shown, name
+        for short, part in below.items():
+            check(f"{name} {short}", *part)
+
+    for name, part in program[1].items():
+        check(f"softspread {name}", *part)
+
+
+def test_the_voting_page_documents_every_route():
+    """Each path of the interface stands in the table of docs/voting.md."""
+    pytest.importorskip("fastapi")
+    from softspread.web.http.routes import people, project, results, review, voting
+
+    table = (ROOT / "docs/voting.md").read_text().split("## API")[1].split("\n## ")[0]
+    listed = {re.sub(r"\{\w+\}", "{}", path) for path in re.findall(r"`([a-z][\w/{}-]*)`", table)}
+    routes = [route for part in (people, project, results, review, voting) for route in part.router.routes]
+    paths = {re.sub(r"\{\w+\}", "{}", route.path).removeprefix("/api/v1/") for route in routes}
+    assert len(paths) > 20
+    assert {path for path in paths if not {path, path.removesuffix("/{}")} & listed} == set()

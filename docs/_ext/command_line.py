@@ -5,8 +5,8 @@ commands of softspread.cli.app  ->  reference/cli.md, one section per command an
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import click
 import typer
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -21,46 +21,52 @@ Generated from the program itself. [The command line](../cli.md) explains how th
 """
 
 
-def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
-    """Every command with its full name, groups before their members."""
+def commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Every command with its full name, groups before their members.
+
+    Typer brings classes of its own in place of click's, so a group is what has commands.
+    """
     yield name, command
-    if isinstance(command, click.Group):
-        for short in command.list_commands(click.Context(command)):
-            part = command.get_command(click.Context(command), short)
-            if part is not None and not part.hidden:
-                yield from commands(part, f"{name} {short}")
+    for short, part in getattr(command, "commands", {}).items():
+        if not part.hidden:
+            yield from commands(part, f"{name} {short}")
 
 
-def section(name: str, command: click.Command) -> str:
+def section(name: str, command: Any) -> str:
     """Heading, purpose and options of one command."""
-    context = click.Context(command, info_name=name)
+    context = command.context_class(command, info_name=name)
     lines = [f"## {name}" if " " in name else "## Every command", ""]
     help_text = (command.help or "").replace("\b\n", "").split("\f")[0].strip()
     lines += [f"```text\n{command.get_usage(context)}\n\n{help_text}\n```", ""]
     shown: dict[str, list[tuple[str, str]]] = {}
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
-        if record is None and isinstance(parameter, click.Argument):
+        if record is None and parameter.param_type_name == "argument":
             record = (parameter.make_metavar(context), getattr(parameter, "help", None) or "")
         if record is not None:
             panel = getattr(parameter, "rich_help_panel", None) or "Options"
             shown.setdefault(panel, []).append((record[0], fill_in(record[1])))
     for panel, records in shown.items():
         lines += [f"**{panel}**", "", "| option | meaning |", "|---|---|"]
-        lines += [f"| `{cell(option)}` | {cell(meaning)} |" for option, meaning in records]
+        lines += [f"| `{cell(option)}` | {cell(meaning).replace('<', '&lt;')} |" for option, meaning in records]
         lines.append("")
     return "\n".join(lines)
 
 
 def cell(text: str) -> str:
     """One line that a Markdown table can hold."""
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def reference() -> str:
+    """The whole page."""
+    root = typer.main.get_command(program)
+    return HEAD + "\n" + "\n".join(section(name, command) for name, command in commands(root, "softspread"))
 
 
 def write(app: Sphinx, config: Config) -> None:
     """Write the page unless it is as it should be."""
-    root = typer.main.get_command(program)
-    page = HEAD + "\n" + "\n".join(section(name, command) for name, command in commands(root, "softspread"))
+    page = reference()
     target = Path(app.srcdir) / "reference" / "cli.md"
     target.parent.mkdir(exist_ok=True)
     if not target.exists() or target.read_text() != page:
