@@ -87,6 +87,7 @@ def _list(run: Run) -> None:
 
 def _reproduce(run: Run, names: list[str], full: bool, data: Path | None, out: Path, jobs: int) -> None:
     from softspread._common.progress import progress_bar
+    from softspread.reproduce.checks import check_plan
     from softspread.reproduce.plan import Plan, load_plan, plan_names
     from softspread.reproduce.pool import Processes
     from softspread.reproduce.present.page import Shown, present, write_page
@@ -96,6 +97,8 @@ def _reproduce(run: Run, names: list[str], full: bool, data: Path | None, out: P
         raise InputError(f"--data {data} is no folder; it should hold one folder for each dataset.")
     wanted = plan_names() if names == ["all"] else list(dict.fromkeys(names))
     plans = [load_plan(name, quick=not full) for name in wanted]
+    for plan in plans:
+        check_plan(plan)
     make_folder(out)
     progress, shown = Progress(), dict[str, Shown]()
 

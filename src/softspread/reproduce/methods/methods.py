@@ -8,6 +8,7 @@ of its own, and judged on votes that the search has not seen.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -260,6 +261,7 @@ def model_alone(task: Task) -> Outcome:
 
 
 def _competitor(estimate: Callable[..., FloatArray]) -> Method:
+    @wraps(estimate)  # so that its parameters can be seen
     def run(task: Task, **parameters: Any) -> Outcome:
         return Outcome(estimate(task.voted(), **parameters))
 
