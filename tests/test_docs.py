@@ -119,7 +119,8 @@ def test_every_page_is_in_the_contents():
     listed = {"index"}
     for page in DOCS:
         for block in re.findall(r"```\{toctree\}(.*?)```", page.read_text(), flags=re.DOTALL):
-            names = [line for line in block.split("\n") if line and not line.startswith(":")]
+            lines = [line for line in block.split("\n") if line and not line.startswith(":")]
+            names = [re.sub(r".*<(.+)>", r"\1", line) for line in lines]
             listed |= {(page.parent / name).resolve().relative_to(ROOT / "docs").as_posix() for name in names}
     pages = {page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in DOCS}
     assert pages - listed == set()

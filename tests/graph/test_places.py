@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from softspread import Graph, InputError, ProbabilisticLabelSpreading, SoftLabeler, knn_graph, load, save
+from softspread import (
+    Graph,
+    InputError,
+    ProbabilisticLabelSpreading,
+    SoftLabeler,
+    StoreError,
+    knn_graph,
+    load,
+    save,
+)
 from softspread._common.threads import Workers
 from softspread.graph.extension import tie_newcomers
 from softspread.graph.growing import with_items, without_items
@@ -96,7 +105,8 @@ def test_an_item_without_direction_is_refused(X):
 def test_an_unknown_metric_is_refused(X):
     """With those there are."""
     with pytest.raises(
-        InputError, match=r"metric must be one of 'euclidean', .*'inner_product', got 'manhattan'"
+        InputError,
+        match=r"metric must be one of 'euclidean', .*'inner_product' or a function .*, got 'manhattan'",
     ):
         knn_graph(X, 5, metric="manhattan")
 
@@ -162,3 +172,47 @@ def test_the_bias_of_intervals_is_measured_by_the_metric(X):
     ]
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def mahalanobis(X):
+    """Places whose distances weigh the first feature nine times."""
+    return X * np.array([3.0, 1, 1, 1, 1], dtype=X.dtype)
+
+
+@pytest.mark.parametrize("estimator", [ProbabilisticLabelSpreading, SoftLabeler])
+@pytest.mark.parametrize(("metric", "place"), [(mahalanobis, mahalanobis), ("cosine", directions)])
+def test_fitted_new_and_added_items_follow_the_metric(X, estimator, metric, place):
+    """Each answer is that of the places with Euclidean distances."""
+    y = np.where(np.arange(200) % 3 == 0, (X[:, 0] > 0).astype(int), -1)
+    X = place(X) * 2
+    est = estimator(alpha=0.9, n_neighbors=7, metric=metric, random_state=0).fit(X[:190], y[:190])
+    plain = estimator(alpha=0.9, n_neighbors=7, random_state=0).fit(place(X[:190]), y[:190])
+    new = X[:6] + 0.01
+    np.testing.assert_allclose(est.predict_proba(), plain.predict_proba(), atol=1e-6)
+    np.testing.assert_allclose(est.predict_proba(new), plain.predict_proba(place(new)), atol=1e-6)
+    est.add_items(X[190:])
+    plain.add_items(place(X[190:]))
+    np.testing.assert_allclose(est.predict_proba(), plain.predict_proba(), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        (lambda X: X[0], r"of \(200, 5\) it made \(5,\)"),
+        (lambda X: X - X.mean(axis=0), "place each item by itself"),
+        (lambda X: X / 0.0, "finite places"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_a_function_that_cannot_be_a_metric_is_refused(X, metric, message):
+    """The message says what it must do."""
+    with pytest.raises(InputError, match=message):
+        knn_graph(X, 5, metric=metric)
+
+
+def test_a_function_as_metric_is_not_saved(X, tmp_path):
+    """No file appears; the message says what to do."""
+    graph = knn_graph(X, 5, metric=mahalanobis)
+    with pytest.raises(StoreError, match="metric='euclidean'"):
+        graph.save(tmp_path / "graph.npz")
+    assert not (tmp_path / "graph.npz").exists()

@@ -19,6 +19,7 @@ from softspread._common.threads import count_threads
 from softspread._common.types import AnyArray, BoolArray, IntArray
 from softspread._common.versions import version_of
 from softspread.embedding.encoders.encoder import Encoder
+from softspread.embedding.encoders.function import Encode
 from softspread.embedding.encoders.registry import find_encoder
 from softspread.embedding.feature_store import FeatureStore
 from softspread.embedding.items import Items, check_source, find_items
@@ -70,7 +71,7 @@ class EncodedItems:
 def embed(
     source: Source,
     *,
-    encoder: str | Path = "clip",
+    encoder: str | Path | Encode = "clip",
     reduce: str = "auto",
     dim: int = DIMENSIONS,
     column: str | None = None,
@@ -98,10 +99,11 @@ def embed(
         or a frame (a column of paths or of text), an array (n, height, width[, channels]) of images or a .npy
         file of it, a list of paths, texts, arrays or Pillow images; with ``encoder="none"`` features
         (n, d).
-    encoder : str or Path, default "clip"
+    encoder : str, Path or function, default "clip"
         "clip", "vit", "resnet", "efficientnet", "dinov2", "sentence", a Hugging Face name, a folder with such
         a model, a file ending in .onnx, "pixels" ("pixels:28" for another size than 32), "ngrams" for
-        text without a model, the name of a plug-in, or "none".
+        text without a model, the name of a plug-in, or "none". A function takes a list of texts, or the
+        pixels of images (b, 3, 224, 224) from 0 to 255, to features (b, d): ``encoder=model.encode``.
     reduce : str, default "auto"
         "umap", "pca", "isomap", "none", the name of a plug-in, or "auto": UMAP up to 500,000 items, PCA
         beyond.
@@ -127,7 +129,8 @@ def embed(
     skip_corrupt : bool, default False
         Leave unreadable images out and list them in ``skipped``; otherwise they are an error.
     cache : str or Path, optional
-        Folder that keeps features; an interrupted run continues from there.
+        Folder that keeps features; an interrupted run continues from there. Not with a function, as nothing
+        says when its answers change.
     download : bool, default False
         Whether a model that is not on this machine may be fetched.
     like : Embedding, optional
@@ -178,9 +181,16 @@ def embed(
     return reduce_encoded(encoded, reduce, dim, seed, normalize=normalize, like=like, verbose=verbose)
 
 
-def encode(source: Source, encoder: str | Path, options: EncodingOptions, **where: Any) -> EncodedItems:
+def encode(
+    source: Source, encoder: str | Path | Encode, options: EncodingOptions, **where: Any
+) -> EncodedItems:
     """Features of all items; ``where`` as in :func:`~softspread.embedding.items.find_items`."""
     check_source(source)
+    if callable(encoder) and options.cache is not None:
+        raise InputError(
+            "cache keeps features for the model that made them, and a function does not say when its answers "
+            "change; leave cache out, or keep the features yourself and pass encoder='none'."
+        )
     model = find_encoder(encoder, device=options.device, half=options.half, download=options.download)
     items = find_items(source, model.takes, **where)
     return encode_items(items, model, options)

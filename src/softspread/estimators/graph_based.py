@@ -23,6 +23,7 @@ from softspread.graph.extension import tie_newcomers
 from softspread.graph.graph import Graph
 from softspread.graph.growing import distances_to_neighbors, with_items, without_items
 from softspread.graph.novelty import far_from_all
+from softspread.graph.places import Metric
 from softspread.intervals.task import IntervalMethod
 from softspread.intervals.uncertainty import split_posterior, split_uncertainty_of
 from softspread.notebook.contents import Contents
@@ -58,7 +59,7 @@ class GraphEstimator(GrowingEstimator):
     tol: float = 1e-6
     solver: str | SolverFactory = "auto"
     index: "str | Search" = "auto"
-    metric: str = "euclidean"
+    metric: Metric = "euclidean"
     n_jobs: int | None = None
     random_state: RandomState = None
     verbose: bool = False

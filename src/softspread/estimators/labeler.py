@@ -26,7 +26,7 @@ from softspread.estimators.growing import places_of
 from softspread.estimators.judged import JudgedEstimator
 from softspread.estimators.multilabel import Questions, answered_by_questions
 from softspread.graph.graph import Graph
-from softspread.graph.places import place_items
+from softspread.graph.places import Metric, place_items
 from softspread.intervals.labels import evidence_in
 from softspread.intervals.levels import expected_levels
 from softspread.intervals.task import IntervalMethod, Posteriors
@@ -107,9 +107,9 @@ class SoftLabeler(JudgedEstimator):
         The kernel's sigma**2, see :func:`~softspread.knn_graph`.
     index : str, default "auto"
         Neighbour search, see :func:`~softspread.knn_graph`.
-    metric : str, default "euclidean"
-        "euclidean", "cosine" or "inner_product", see :func:`~softspread.knn_graph`; classifiers and kernels
-        follow it, too.
+    metric : str or function, default "euclidean"
+        "euclidean", "cosine", "inner_product" or a function, see :func:`~softspread.knn_graph`; classifiers
+        and kernels follow it, too.
     n_jobs : int, optional
         Threads; all cores by default.
     random_state : int, Generator or None, optional
@@ -179,7 +179,7 @@ class SoftLabeler(JudgedEstimator):
         kind: str = SINGLE,
         bandwidth: str | float = "kth",
         index: "str | Search" = "auto",
-        metric: str = "euclidean",
+        metric: Metric = "euclidean",
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: bool = False,
@@ -433,7 +433,8 @@ class SoftLabeler(JudgedEstimator):
 
     def _take_in(self, new: AnyArray) -> None:
         more = self._new_features
-        blend = blend_with_items(self._blend, self._ties(new), new, more)
+        placed = place_items(new, self.graph_.metric)
+        blend = blend_with_items(self._blend, self._ties(new), placed, more)
         if more is not None and self._features is not None:
             self._features = np.concatenate([self._features, more])
         self._grow_graph(new, self._space.neighbors[0])

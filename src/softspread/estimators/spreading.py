@@ -25,6 +25,7 @@ from softspread.estimators.graph_based import Choosing
 from softspread.estimators.growing import places_of
 from softspread.estimators.judged import JudgedEstimator
 from softspread.graph.graph import Graph
+from softspread.graph.places import Metric
 from softspread.intervals.task import Posteriors, SpreadFit
 from softspread.posterior.blend import fit_blend
 from softspread.posterior.experts import own_votes
@@ -91,8 +92,8 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
     index : str, default "auto"
         Neighbour search: "auto", "exact", "tree", "brute", "cells", "faiss",
         "pynndescent" or "cuvs" (on a CUDA device).
-    metric : str, default "euclidean"
-        "euclidean", "cosine", which compares directions only, or "inner_product", see
+    metric : str or function, default "euclidean"
+        "euclidean", "cosine", which compares directions only, "inner_product", or a function, see
         :func:`~softspread.knn_graph`.
     n_jobs : int, optional
         Threads; all cores by default.
@@ -171,7 +172,7 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         tol: float = 1e-6,
         solver: str | SolverFactory = "auto",
         index: "str | Search" = "auto",
-        metric: str = "euclidean",
+        metric: Metric = "euclidean",
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: bool = False,

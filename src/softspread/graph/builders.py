@@ -19,8 +19,7 @@ from softspread._common.types import AnyArray, FloatArray, Neighbors, RandomStat
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.graph.graph import NORMALIZATIONS, Graph, operator_from_affinity
 from softspread.graph.neighbors import leaf_order
-from softspread.graph.places import place_items
-from softspread.graph.registry import METRICS
+from softspread.graph.places import Metric, check_metric, place_items
 from softspread.graph.search import search_neighbors
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def knn_graph(
     bandwidth: str | float = "kth",
     index: "str | Search" = "auto",
     *,
-    metric: str = "euclidean",
+    metric: Metric = "euclidean",
     normalization: str = "symmetric",
     n_jobs: int | None = None,
     random_state: RandomState = None,
@@ -59,10 +58,11 @@ def knn_graph(
         CUDA device), the name of a plug-in, or a function that searches, see
         :func:`softspread.testing.check_neighbor_search`. "auto" is exact up to 50,000 items and
         where a sample shows few intrinsic dimensions, else "cells".
-    metric : str, default "euclidean"
+    metric : str or function, default "euclidean"
         "euclidean"; "cosine": squared distances are then 2 (1 - cos(x, y)), and no item may be all zero;
         "inner_product": the same for items of equal length, others are refused, as no distance has the order
-        of their inner products.
+        of their inner products. A function takes features (n, d) row by row to places (n, m), between which
+        Euclidean distances are taken: ``numpy.sqrt`` compares shares by their Hellinger distance.
     normalization : str, default "symmetric"
         "symmetric" or "random_walk".
     n_jobs : int, optional
@@ -91,7 +91,7 @@ def knn_graph(
     """
     features = validation.features(X)
     validation.choice("normalization", normalization, NORMALIZATIONS)
-    validation.choice("metric", metric, METRICS)
+    check_metric(metric)
     k = _affordable_neighbors(n_neighbors, len(features))
     with Workers(count_threads(n_jobs)) as workers:
         rng = validation.generator(random_state)
@@ -110,7 +110,7 @@ class NeighborSearch:
         workers: Workers,
         rng: np.random.Generator,
         verbose: bool = False,
-        metric: str = "euclidean",
+        metric: Metric = "euclidean",
     ) -> None:
         self._features, self._metric = np.asarray(features), metric
         places = place_items(self._features, metric)

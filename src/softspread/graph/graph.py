@@ -22,7 +22,7 @@ from softspread._common.types import AnyArray, BoolArray, FloatArray, IndexArray
 from softspread._common.wording import counted
 from softspread._kernels.system import System
 from softspread.errors import StoreError
-from softspread.graph.places import place_items
+from softspread.graph.places import Metric, place_items
 
 FORMAT_VERSION = 1
 NORMALIZATIONS = ("symmetric", "random_walk")
@@ -66,8 +66,8 @@ class Graph:
         Features of the items, in the user's order; they place new items.
     details : dict
         Further facts of the neighbour search.
-    metric : str
-        "euclidean", "cosine" or "inner_product": how far items are from each other.
+    metric : str or function
+        "euclidean", "cosine", "inner_product" or a function: how far items are from each other.
 
     See Also
     --------
@@ -98,7 +98,7 @@ class Graph:
     n_components: int = 0
     features: AnyArray | None = None
     details: dict[str, Any] = field(default_factory=dict)
-    metric: str = "euclidean"
+    metric: Metric = "euclidean"
 
     @property
     def n_items(self) -> int:
@@ -382,6 +382,11 @@ class Graph:
         ...     Graph.load(f"{folder}/graph.npz").n_items
         2
         """
+        if callable(self.metric):
+            raise StoreError(
+                f"a graph whose metric is a function ({self.metric!r}) cannot be saved. Save the places it "
+                "gives, and build the graph on them with metric='euclidean'."
+            )
         write_archive(path, "graph", FORMAT_VERSION, {"facts": self.facts()}, self.arrays())
 
     @classmethod

@@ -31,14 +31,14 @@ OPTIONS = {
 
 
 def check_plan(plan: Plan) -> None:
-    """Refuse a plan with a name that nothing reads.
+    r"""Refuse a plan with a name that nothing reads.
 
     Examples
     --------
     >>> from softspread.reproduce.plan import read_plan
-    >>> start = 'title = "t"\\nmeasure = "scores"\\ndatasets = ["digits"]\\n[[methods]]\\n'
-    >>> check_plan(read_plan("mine", start + 'name = "knn"\\nn_neighbors = 5'))
-    >>> check_plan(read_plan("mine", start + 'name = "knn"\\nneighbors = 5'))
+    >>> start = 'title = "t"\nmeasure = "scores"\ndatasets = ["digits"]\n[[methods]]\n'
+    >>> check_plan(read_plan("mine", start + 'name = "knn"\nn_neighbors = 5'))
+    >>> check_plan(read_plan("mine", start + 'name = "knn"\nneighbors = 5'))
     Traceback (most recent call last):
         ...
     softspread.errors.InputError: plan mine: method knn has no 'neighbors'; there are n_neighbors, average.
@@ -52,10 +52,10 @@ def check_plan(plan: Plan) -> None:
     for entry in plan.options:
         _check(plan, f"[options] of {plan.measure}", entry, OPTIONS[plan.measure])
     for method in plan.methods:
-        known = parameters_of(plan.measure, str(method["name"]))
+        taken = parameters_of(plan.measure, str(method["name"]))
         for entry in method:
-            if known is not None and entry != "name":
-                _check(plan, f"method {method['name']}", entry, known)
+            if taken is not None and entry != "name":
+                _check(plan, f"method {method['name']}", entry, taken)
 
 
 def parameters_of(measure: str, method: str) -> list[str] | None:

@@ -15,6 +15,7 @@ from softspread.diffusion.solver import SolverFactory
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.graph.builders import NeighborSearch, tell_of_gaps
 from softspread.graph.graph import Graph
+from softspread.graph.places import Metric
 
 if TYPE_CHECKING:
     from softspread.graph.neighbors import Search
@@ -109,7 +110,7 @@ class SpreadOptions:
     random_state: Any = None
     verbose: bool = False
     tol: float = 1e-6
-    metric: str = "euclidean"
+    metric: Metric = "euclidean"
 
     def diffusion(self, graph: Graph, alpha: float) -> Diffusion:
         """The graph at one alpha; :meth:`Diffusion.at` leads to other alphas."""

@@ -15,7 +15,7 @@ from softspread._common.types import FloatArray, RandomState
 from softspread.diffusion.scales import SCALINGS
 from softspread.errors import InputError
 from softspread.graph.graph import Graph
-from softspread.graph.registry import METRICS
+from softspread.graph.places import Metric, check_metric
 from softspread.heldout.scores import SCORES
 from softspread.tuning.against_truth import METHODS, tune_against_truth
 from softspread.tuning.candidates import (
@@ -52,7 +52,7 @@ def tune(
     bandwidth: str | float = "kth",
     scaling: str = "peak",
     index: str = "auto",
-    metric: str = "euclidean",
+    metric: Metric = "euclidean",
     n_jobs: int | None = None,
     random_state: RandomState = None,
     verbose: bool = False,
@@ -91,7 +91,7 @@ def tune(
         How a vote's reach is scaled, as in :class:`~softspread.ProbabilisticLabelSpreading`.
     index : str, default "auto"
         Search for neighbours, as in :func:`~softspread.knn_graph`.
-    metric : str, default "euclidean"
+    metric : str or function, default "euclidean"
         How far items are from each other, as in :func:`~softspread.knn_graph`.
     n_jobs : int, optional
         Threads; by default all cores.
@@ -122,7 +122,7 @@ def tune(
     validation.choice("score", score, SCORES)
     validation.choice("scaling", scaling, SCALINGS)
     validation.choice("method", method, METHODS)
-    validation.choice("metric", metric, METRICS)
+    check_metric(metric)
     items = X if isinstance(X, Graph) else validation.features(X)
     n = items.n_items if isinstance(items, Graph) else len(items)
     table, names = read_y(votes, n, item_ids, classes, what="votes")

@@ -11,6 +11,7 @@ from softspread.embedding.encoders.known_models import KNOWN
 
 if TYPE_CHECKING:
     from softspread.embedding.encoders.encoder import Encoder, EncoderFactory
+    from softspread.embedding.encoders.function import Encode
 
 _HERE = "softspread.embedding.encoders"
 _MODEL = f"{_HERE}.transformer:model_encoder"
@@ -29,9 +30,9 @@ ENCODERS: "Registry[EncoderFactory]" = Registry(
 
 
 def find_encoder(
-    name: str | Path, *, device: str = "auto", half: bool | None = None, download: bool = False
+    name: "str | Path | Encode", *, device: str = "auto", half: bool | None = None, download: bool = False
 ) -> "Encoder":
-    """The encoder of a name.
+    """The encoder of a name, or that of a function.
 
     Parameters
     ----------
@@ -40,6 +41,10 @@ def find_encoder(
     half : half precision; None: on CUDA only, where it is safe. True elsewhere is refused
     download : whether a model that is not on this machine may be fetched
     """
+    if callable(name):
+        from softspread.embedding.encoders.function import FunctionEncoder
+
+        return FunctionEncoder(name)
     text = str(name)
     make = _factory(text)
     return make(text, device=device, half=half, download=download)
