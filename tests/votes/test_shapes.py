@@ -6,7 +6,7 @@ import pytest
 
 from softspread import InputError, SoftLabels, SoftspreadWarning, VoteHistogram, Votes
 from softspread._common.validation import objects
-from softspread.votes.shapes import counts_advice, item_column, read_wide, refuse_results
+from softspread.votes.shapes import item_column, read_wide, refuse_results, shape_advice
 
 
 def test_an_item_column_names_items_not_an_annotator():
@@ -128,13 +128,13 @@ def test_annotators_get_no_warning_about_counts(rng, right, n_classes):
         truth = rng.integers(n_classes, size=n_items)
         votes = rng.integers(n_classes, size=(n_items, 4))
         table = np.where(rng.random((n_items, 4)) < right, truth[:, None], votes)
-        assert counts_advice({str(k): objects(column) for k, column in enumerate(table.T)}) is None
+        assert shape_advice({str(k): objects(column) for k, column in enumerate(table.T)}) is None
 
 
 def test_names_that_say_counts_are_enough():
     """count_cat is no annotator, however few rows there are."""
-    assert "begin with count_" in counts_advice({"count_a": objects([1]), "count_b": objects([0])})
-    assert counts_advice({"ann": objects(["1", "x"]), "bob": objects(["1", "0"])}) is None
+    assert "begin with count_" in shape_advice({"count_a": objects([1]), "count_b": objects([0])})
+    assert shape_advice({"ann": objects(["1", "x"]), "bob": objects(["1", "0"])}) is None
 
 
 def test_ids_of_items_are_compared_as_text():
@@ -142,3 +142,37 @@ def test_ids_of_items_are_compared_as_text():
     est = VoteHistogram().fit([[0.0], [1.0]], Votes.from_pairs([7], ["cat"]), item_ids=["7", "007"])
     assert est.vote_counts_.tolist() == [[1.0], [0.0]]
     assert est.update("007", "cat").vote_counts_.tolist() == [[1.0], [1.0]]
+
+
+@pytest.mark.parametrize("n_classes", [3, 5, 10])
+def test_counts_of_different_sums_get_a_warning(rng, n_classes):
+    """Two to eight votes per item: nine tables of ten are noticed, where no row tells by its sum."""
+    noticed = 0
+    for _ in range(40):
+        shares = rng.dirichlet(np.full(n_classes, 0.3), 30)
+        table = np.array([rng.multinomial(rng.integers(2, 9), share) for share in shares])
+        columns = {f"c{k}": objects(column.tolist()) for k, column in enumerate(table.T)}
+        noticed += shape_advice(columns) is not None
+    assert noticed >= 36
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5, 10])
+@pytest.mark.parametrize("noise", [0.1, 0.5, 1.0])
+def test_people_get_no_warning_however_they_vote(rng, n_classes, noise):
+    """Numbers as classes, up to votes at random."""
+    noticed = 0
+    for _ in range(40):
+        truth = rng.integers(0, n_classes, 30)
+        said = np.where(rng.random((30, 3)) < noise, rng.integers(0, n_classes, (30, 3)), truth[:, None])
+        columns = {f"a{k}": objects(column.tolist()) for k, column in enumerate(said.T)}
+        noticed += shape_advice(columns) is not None
+    assert noticed <= 1
+
+
+def test_a_short_column_of_ids_gets_a_warning():
+    """Below twelve items it may be one annotator's vote for each of many classes, so it is no error."""
+    votes = {"ann": objects(["cat", "dog", "cat", "cat"]), "bob": objects(["cat", "dog", "dog", "cat"])}
+    advice = shape_advice({"picture": objects(["p1", "p2", "p3", "p4"])} | votes)
+    assert "'picture' is read as an annotator" in advice
+    assert "item_column" in advice
+    assert shape_advice(votes) is None

@@ -37,8 +37,8 @@ from softspread.io.tables import (
 from softspread.io.vote_file import VoteFile, VoteReading, joined_files
 from softspread.votes.multilabel import NO, REST
 from softspread.votes.ratings import RATING_NAMES
-from softspread.votes.shapes import counts_advice, read_wide, refuse_results
 from softspread.votes.shapes import item_column as wide_item_column
+from softspread.votes.shapes import read_wide, refuse_results, shape_advice
 from softspread.votes.standing import REPEATS
 from softspread.votes.votes import Votes, class_columns, single_votes
 
@@ -241,7 +241,7 @@ def _from_wide(source: Path, table: Table, item: str) -> VoteFile:
     others = _other_columns(table, item, "a wide table has one more for each annotator")
     columns = {name: objects(table.columns[name]) for name in others}
     votes = read_wide(columns, str(source))
-    advice = counts_advice(columns)
+    advice = shape_advice(columns)
     if advice is not None:
         warnings.warn(f"{source}: {advice}", SoftspreadWarning, stacklevel=2)
     return VoteFile(source, "wide", ids[votes.rows], votes.labels, votes.annotators, is_text=table.is_text)

@@ -30,11 +30,16 @@ class ShapeRule:
     # Annotators share classes. A column whose values are all different and in no other column names items;
     # in a table of fewer rows it could be one annotator's vote for each of ten classes.
     fewest_ids: int = 12
+    fewest_to_mention: int = 3  # from here on it gets a warning
     # Rows of counts often add up to the same number of votes, labels to anything; three rows can by chance.
     fewest_rows: int = 4
     # Annotators agree more often than by chance, counts of two classes less often, by this many standard
     # errors; people who vote at random stay above.
     disagreement: float = -2.5
+    # Where rows add up to different numbers, counts are 0 more often than any other number, by this many
+    # standard errors, and agree by chance only. People who name class 0 that often agree on it.
+    zeros: float = 3.0
+    no_agreement: float = 0.5
 
 
 RULE = ShapeRule()
@@ -106,8 +111,8 @@ def read_wide(columns: Mapping[str, AnyArray], source: str, rule: ShapeRule = RU
     )
 
 
-def counts_advice(columns: Mapping[str, AnyArray], rule: ShapeRule = RULE) -> str | None:
-    """A sentence where columns that are read as annotators look like counts per class; else None.
+def shape_advice(columns: Mapping[str, AnyArray], rule: ShapeRule = RULE) -> str | None:
+    """A sentence where a column that is read as an annotator looks like ids or counts; else None.
 
     Parameters
     ----------
@@ -115,11 +120,29 @@ def counts_advice(columns: Mapping[str, AnyArray], rule: ShapeRule = RULE) -> st
 
     Examples
     --------
-    >>> counts_advice({"cat": objects([5, 0, 1, 3]), "dog": objects([0, 5, 4, 2])})[:43]
+    >>> shape_advice({"cat": objects([5, 0, 1, 3]), "dog": objects([0, 5, 4, 2])})[:43]
     "the columns 'cat', 'dog' are read as 2 anno"
-    >>> counts_advice({"ann": objects([1, 0, 1, 3]), "bob": objects([1, 0, 1, 2])}) is None
+    >>> shape_advice({"file": objects(["p", "q", "r"]), "ann": objects(["x", "x", "y"])})[:40]
+    "the column 'file' is read as an annotato"
+    >>> shape_advice({"ann": objects([1, 0, 1, 3]), "bob": objects([1, 0, 1, 2])}) is None
     True
     """
+    return _ids_advice(columns, rule) or _counts_advice(columns, rule)
+
+
+def _ids_advice(columns: Mapping[str, AnyArray], rule: ShapeRule) -> str | None:
+    filled = {name: _filled(cells) for name, cells in columns.items()}
+    labels = {name: cells[filled[name]] for name, cells in columns.items()}
+    names = [name for name in _ids_among(labels, filled) if len(labels[name]) >= rule.fewest_to_mention]
+    if not names or len(names) == len(columns):
+        return None
+    return (
+        f"the column {str(names[0])!r} is read as an annotator, but holds {len(labels[names[0]])} different "
+        f"values that no other column holds. {NAME_THE_ITEMS} if it names them."
+    )
+
+
+def _counts_advice(columns: Mapping[str, AnyArray], rule: ShapeRule) -> str | None:
     table = _whole_numbers(columns)
     if table is None or len(columns) < 2:
         return None
@@ -142,9 +165,18 @@ def _why_counts(table: IntArray, names: Sequence[str], rule: ShapeRule) -> str |
     varied = len(voted) >= rule.fewest_rows and len(np.unique(voted, axis=0)) > 1
     if varied and len(np.unique(voted.sum(axis=1))) == 1:
         return f"every row adds up to {int(voted[0].sum())}"
-    if _agreement(table) < rule.disagreement:
+    agreement = _agreement(table)
+    if agreement < rule.disagreement:
         return "they agree less often than by chance"
+    if varied and _zeros(table) > rule.zeros and agreement < rule.no_agreement:
+        return "they agree no more often than by chance, and many are 0"
     return None
+
+
+def _zeros(table: IntArray) -> float:
+    """How often a cell is 0, beyond an equal share of the numbers that occur, in standard errors."""
+    equal = 1 / len(np.unique(table))
+    return float(((table == 0).mean() - equal) / np.sqrt(equal * (1 - equal) / table.size))
 
 
 def _agreement(table: IntArray) -> float:
@@ -180,17 +212,27 @@ def _refuse_ids(
     labels: Mapping[str, AnyArray], filled: Mapping[str, BoolArray], source: str, rule: ShapeRule
 ) -> None:
     """Refuse a column that names each item: read as an annotator, it would make a class of every item."""
-    for name, found in labels.items():
-        distinct = set(found)
-        if len(found) < rule.fewest_ids or len(distinct) < len(found) or not filled[name].all():
-            continue
-        if any(distinct & set(others) for other, others in labels.items() if other != name):
+    for name in _ids_among(labels, filled):
+        found = labels[name]
+        if len(found) < rule.fewest_ids:
             continue
         raise InputError(
             f"{source}: the column {str(name)!r} holds {len(found):,} different values, such as "
             f"{found[0]!r}, that no other column holds. It would make a class of every item. "
             f"{NAME_THE_ITEMS}, or leave this column out."
         )
+
+
+def _ids_among(labels: Mapping[str, AnyArray], filled: Mapping[str, BoolArray]) -> list[str]:
+    """Columns without a gap whose values are all different and in no other column."""
+    sets = {name: set(found) for name, found in labels.items()}
+    return [
+        name
+        for name, distinct in sets.items()
+        if len(distinct) == len(labels[name])
+        and filled[name].all()
+        and not any(distinct & others for other, others in sets.items() if other != name)
+    ]
 
 
 def _refuse_long(columns: Mapping[str, AnyArray], source: str) -> None:

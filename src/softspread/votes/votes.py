@@ -24,7 +24,7 @@ from softspread._common.validation import objects
 from softspread._common.wording import counted
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.votes.multilabel import ANSWER, ANSWERS, NO, Choices, read_choices, yes_or_no
-from softspread.votes.shapes import counts_advice, read_wide, refuse_results
+from softspread.votes.shapes import read_wide, refuse_results, shape_advice
 from softspread.votes.standing import LAST, REPEATS
 from softspread.votes.table import joined
 
@@ -338,7 +338,7 @@ class Votes:
         if not columns and len(frame.columns):
             raise InputError(f"the table has only the column {items!r}; add one for each annotator.")
         votes = read_wide(columns, "the table")
-        advice = counts_advice(columns)
+        advice = shape_advice(columns)
         if advice is not None:
             warnings.warn(advice, SoftspreadWarning, stacklevel=2)
         return cls.from_pairs(
