@@ -21,6 +21,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 from collections.abc import Callable
@@ -34,6 +35,7 @@ CLASSES = tuple("0123456789")
 NOISE = 0.2  # share of votes that name a class at random
 AHEAD = 8  # as the page asks for
 START_VOTES = 1_000_000
+ANSWER_SECONDS = 900  # an export is a fit of its own
 LEARNED = "learned-*.npz"  # the server's last fit
 TOO_MANY = 429  # the status of a request that came too soon after others ...
 HELD_BACK_SECONDS = 0.1  # ... and how long a voter then waits before the same vote is sent again
@@ -85,7 +87,9 @@ def serve(
         tokens.append(accounts.make_token(user, "benchmark"))
 
     def announce(address: str) -> None:
-        tell({"address": address, "tokens": tokens, "start": took, "from": service.started_from})
+        threads = {thread.name: thread.native_id for thread in threading.enumerate()}
+        facts = {"address": address, "tokens": tokens, "start": took, "from": service.started_from}
+        tell(facts | {"threads": threads})
 
     try:
         run_server(create_app(service, stop_service=False), service.settings, announce)
@@ -123,7 +127,7 @@ class ServerProcess:
         request = urllib.request.Request(
             self.base + path, headers={"Authorization": f"Bearer {self.facts['tokens'][token]}"}
         )
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=ANSWER_SECONDS) as answer:
             return bytes(answer.read())
 
     def memory(self) -> float:
@@ -135,12 +139,30 @@ class ServerProcess:
 
     def cpu_seconds(self) -> float:
         """Processor time so far, all threads."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return processor_seconds(Path(f"/proc/{self.process.pid}/stat"))
+
+    def thread_seconds(self) -> dict[str, float]:
+        """Processor time so far of each thread, by name; all that came later together as "others"."""
+        names = {native: name.removeprefix("softspread-") for name, native in self.facts["threads"].items()}
+        found: dict[str, float] = {}
+        for path in Path(f"/proc/{self.process.pid}/task").iterdir():
+            try:
+                spent = processor_seconds(path / "stat")
+            except OSError:  # ended meanwhile
+                continue
+            name = names.get(int(path.name), "others")
+            found[name] = found.get(name, 0.0) + spent
+        return found
 
     def stop(self, number: int = signal.SIGINT) -> None:
         self.process.send_signal(number)
         self.process.wait(timeout=120)
+
+
+def processor_seconds(path: Path) -> float:
+    """Processor time, seconds, by a file ``stat`` of a process or thread."""
+    fields = path.read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def machine_seconds() -> float:
@@ -242,10 +264,15 @@ def run_load(folder: Path, report: Any, n: int, voters: int, duration: float, pa
     labels = np.load(home / "classes.npy", allow_pickle=False)
     server = ServerProcess(home, voters)
     say(f"{voters} voters on {n:,} items for {duration:g} s at {pace or 'any'} votes a second each")
+    threads = server.thread_seconds()
     begin, before = time.perf_counter(), (server.cpu_seconds(), time.process_time(), machine_seconds())
     taken = asyncio.run(all_voters(server.port, server.facts["tokens"][1:], labels, duration, pace))
     took = time.perf_counter() - begin
     now = (server.cpu_seconds(), time.process_time(), machine_seconds())
+    by_thread = {
+        name: 1000 * (after - threads.get(name, 0.0)) / max(1, len(taken))
+        for name, after in server.thread_seconds().items()
+    }
     cpu, own, machine = (after - then for after, then in zip(now, before, strict=True))
     latency = json.loads(server.get("/api/v1/dashboard"))["counts"]["latency"]
     time.sleep(2)
@@ -265,6 +292,7 @@ def run_load(folder: Path, report: Any, n: int, voters: int, duration: float, pa
         "moved_ms": latency,
         "memory_gib": memory,
         "cpu_per_vote": cpu / max(1, len(taken)),
+        "thread_ms_per_vote": by_thread,
         "cores_used": cpu / took,
         "cores_of_voters": own / took,
         "cores_of_others": max(0.0, (machine - cpu - own) / took),
@@ -285,6 +313,8 @@ def run_load(folder: Path, report: Any, n: int, voters: int, duration: float, pa
         f"{facts['cores_used']:.2f} cores; voters {facts['cores_of_voters']:.2f}, everything else on the "
         f"machine {facts['cores_of_others']:.2f}"
     )
+    shares = sorted(by_thread.items(), key=lambda pair: -pair[1])
+    say("    of it " + ", ".join(f"{name} {spent:.2f}" for name, spent in shares if spent > 0.005))
     say(
         f"  lost {facts['lost']}, doubled {facts['doubled']}, not asked for {facts['foreign']}; "
         f"refined state against batch: {facts['batch_difference']:.1e}"

@@ -8,12 +8,15 @@ import pytest
 from kernel_twins import SHAPES, dense, random_system, same_as_python
 from softspread._kernels.push import (
     NO_BUDGET,
+    NewVotes,
     VotedItems,
     clear,
     push,
     push_profiles,
+    push_scratch,
     push_sums,
     push_unit,
+    push_votes,
     unit_push,
 )
 
@@ -49,6 +52,40 @@ def test_a_push_keeps_the_invariant_and_says_how_far_it_came(shape, floor, budge
     assert (np.abs(r) <= level * root + 1e-15).all()
     assert level <= floor or edges > 0
     assert set(np.flatnonzero(r)) <= set(scratch.touched[:n_touched].tolist())
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("floor", "edges_per_vote"), [(1e-6, 1e9), (1e-6, 5.5), (1e-1, 1e9)])
+def test_votes_are_pushed_column_by_column_within_their_bounds(shape, floor, edges_per_vote):
+    """The same as a push of each column by itself; two votes on one item, undos, columns without a vote."""
+    system, _ = random_system(shape)
+    n, root = len(system.root), system.root
+    rng = np.random.default_rng(1)
+    rows, columns = np.append(rng.integers(0, n, 6), [0, 0]), np.array([3, 0, 3, 1, 0, 3, 1, 1])
+    votes = NewVotes(rows, columns, np.append(rng.random(6) + 0.5, [1.0, -0.25]))
+
+    def arguments():
+        X, R = np.zeros((2, n, 4))
+        bounds = np.array([0.0, 0.0, 0.0, 9.0]), np.ones(4)
+        return system, X, R, votes, floor, edges_per_vote, push_scratch(n), *bounds
+
+    (_, X, R, *_, scratch, levels, squares), worst = same_as_python(push_votes, arguments)
+    expected = np.zeros((n, 4))
+    np.add.at(expected, (rows, columns), votes.amounts)
+    np.testing.assert_allclose(X + inverse(system) @ R, inverse(system) @ expected, atol=1e-12)
+    assert (np.abs(R) <= levels * root[:, None] + 1e-15).all()
+    assert (np.einsum("ij,ij->j", R, R) <= squares).all()
+    assert (levels[2], levels[3], squares[2]) == (0.0, 9.0, 1.0)  # bounds of before stay where nothing came
+    assert not (scratch.mark.any() or scratch.queued.any())
+    for column in (0, 1, 3):
+        alone = unit_push(n)
+        alone.r[:] = expected[:, column]
+        starts = np.unique(rows[columns == column])
+        alone.scratch.touched[: len(starts)], alone.scratch.mark[starts] = starts, 1
+        budget = round(edges_per_vote * int((columns == column).sum()))
+        level, *_ = push(system, alone.x, alone.r, floor, budget, len(starts), alone.scratch)
+        assert level <= worst
+        np.testing.assert_allclose(X[:, column], alone.x, atol=10 * level + 1e-12)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softspread._common.types import FloatArray, IndexArray
+from softspread._common.types import FloatArray, IndexArray, IntArray
 from softspread._kernels.system import compiled
 
 PUSH_LEVEL = 0.5  # each level of the push is this much finer than the one before ...
@@ -42,6 +42,14 @@ def push_scratch(n: int) -> PushScratch:
 def unit_push(n: int) -> UnitPush:
     """For a graph of n items."""
     return UnitPush(np.zeros(n), np.zeros(n), push_scratch(n))
+
+
+class NewVotes(NamedTuple):
+    """Votes, as :func:`push_votes` sees them; (m,) each."""
+
+    rows: IntArray
+    columns: IntArray
+    amounts: FloatArray  # what each puts into the system
 
 
 class VotedItems(NamedTuple):
@@ -106,6 +114,47 @@ def push(system, x, r, floor, edge_budget, n_touched, scratch):
         level = next_level
         cost = edges - before
     return level, n_touched, edges
+
+
+@compiled
+def push_votes(system, X, R, votes, floor, edges_per_vote, scratch, levels, squares):
+    """Add votes to R and push each of their columns into X from the items voted on.
+
+    ``levels`` and ``squares`` stay bounds of |R_u| / root_u and of |R|_2^2 in each column. Returns the largest
+    level reached; clean scratch memory stays clean.
+    """
+    rows, columns, amounts = votes
+    worst = 0.0
+    for vote in range(len(rows)):
+        R[rows[vote], columns[vote]] += amounts[vote]
+    for first in range(len(rows)):
+        column = columns[first]
+        n_votes = 0
+        n_touched = 0
+        for vote in range(len(rows)):
+            if columns[vote] != column:
+                continue
+            if vote < first:  # the column has had its turn
+                n_votes = 0
+                break
+            n_votes += 1
+            if scratch.mark[rows[vote]] == 0:
+                scratch.mark[rows[vote]] = 1
+                scratch.touched[n_touched] = rows[vote]
+                n_touched += 1
+        if n_votes == 0:
+            continue
+        budget = max(1, int(round(edges_per_vote * n_votes)))
+        level, n_touched, _ = push(system, X[:, column], R[:, column], floor, budget, n_touched, scratch)
+        total = 0.0
+        for t in range(n_touched):
+            u = scratch.touched[t]
+            scratch.mark[u] = 0
+            total += system.root[u] ** 2
+        levels[column] = max(levels[column], level)
+        squares[column] += level**2 * total
+        worst = max(worst, level)
+    return worst
 
 
 @compiled

@@ -12,12 +12,13 @@ Votes come and go in the user's rows, and so does what is read; Y and R stay in 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from softspread._common.progress import progress_bar
 from softspread._common.types import FloatArray, IntArray
-from softspread._kernels.push import PushScratch, push_scratch
+from softspread._kernels.push import NewVotes, PushScratch, push_scratch, push_votes
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.faint_items import needed, solve_faint
 from softspread.diffusion.literal import literal_mass
@@ -59,10 +60,17 @@ class RunningSolution:
         # (n,) in inner numbering: bound of each item's sum since `sharpen`; None before, and after any change
         self.sharp: FloatArray | None = None
         self.solve_report: SolveReport | None = None  # of the last solve
-        self._scratch: PushScratch | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        return self.__dict__ | {"_scratch": None}
+        return {name: value for name, value in self.__dict__.items() if name != "_scratch"}
+
+    @cached_property
+    def _scratch(self) -> PushScratch:
+        return push_scratch(self.diffusion.n_items)
+
+    @property
+    def _floor(self) -> float:
+        return self.rule.push_floor * self.diffusion.tol
 
     @property
     def n_classes(self) -> int:
@@ -98,17 +106,16 @@ class RunningSolution:
     def push(self, new: VoteTable, edges_per_vote: float) -> None:
         """Take in new votes, visiting about ``edges_per_vote`` edges for each; bounds hold what is left."""
         self.sharp = None
-        rows, columns = self.diffusion.graph.rank[new.rows], new.columns
-        np.add.at(self.R, (rows, columns), self.diffusion.sources(new.rows, new.weights))
-        for column in np.unique(columns).tolist():
-            mine = columns == column
-            self._push(column, np.unique(rows[mine]), max(1, round(edges_per_vote * int(mine.sum()))))
+        diffusion, floor = self.diffusion, self._floor
+        amounts = diffusion.sources(new.rows, new.weights)
+        votes = NewVotes(diffusion.graph.rank[new.rows], new.columns, amounts)
+        system = diffusion.graph.inner_system(diffusion.alpha)
+        bounds = self._level, self._norm2  # one call for all columns: threads wait for their turn after each
+        level = push_votes(system, self.Y, self.R, votes, floor, edges_per_vote, self._scratch, *bounds)
+        self.refined = self.refined and level <= floor
 
     def _push(self, column: int, starts: IntArray, edge_budget: int) -> None:
-        diffusion = self.diffusion
-        if self._scratch is None:
-            self._scratch = push_scratch(diffusion.n_items)
-        scratch, floor = self._scratch, self.rule.push_floor * diffusion.tol
+        diffusion, scratch, floor = self.diffusion, self._scratch, self._floor
         system = diffusion.graph.inner_system(diffusion.alpha)
         x, r = self.Y[:, column], self.R[:, column]
         level, n_touched, _ = push_residual(system, x, r, starts, floor, edge_budget, scratch)

@@ -164,10 +164,14 @@ class ScaleFinder:
         return np.ones(len(rows)) if self.alpha == 0.0 else self._find(rows, self._known.diagonal, show)
 
     def _find(self, rows: IntArray, known: FloatArray, show: bool) -> FloatArray:
-        new = np.unique(rows[np.isnan(known[rows])])
-        if len(new) and (self.exact or not self._is_local()):
+        found = known[rows]
+        missing = np.isnan(found)
+        if not missing.any():
+            return found
+        new = np.unique(rows[missing])
+        if self.exact or not self._is_local():
             self._keep(new, *self._solve_globally(new, show))
-        elif len(new):
+        else:
             self._find_locally(new, show)
         return known[rows]
 

@@ -52,8 +52,8 @@ class Lottery:
 
     def probability(self, row: int, scores: FloatArray) -> float:
         """Probability that the next draw gives this open item."""
-        standing = scores[self._pool.open]
-        above, tied = (int(np.sum(found)) for found in (standing > scores[row], standing == scores[row]))
+        standing, score = self._pool.open, scores[row]
+        above, tied = (int(np.count_nonzero(found & standing)) for found in (scores > score, scores == score))
         best = best_of_few(self._n_open, above, tied, self._n_candidates)
         repeats = self._repeats if self._n_voted else 0.0
         again = repeats / self._n_voted if repeats and self._pool.vote_counts[row] > 0 else 0.0
