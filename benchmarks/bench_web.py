@@ -34,6 +34,7 @@ N_CLASSES = 10
 CLASSES = tuple("0123456789")
 NOISE = 0.2  # share of votes that name a class at random
 AHEAD = 8  # as the page asks for
+SEED = 0  # of the neighbour search: the page and the batch that it is compared with
 START_VOTES = 1_000_000
 ANSWER_SECONDS = 900  # an export is a fit of its own
 LEARNED = "learned-*.npz"  # the server's last fit
@@ -59,7 +60,9 @@ def make_service(folder: Path, database_url: str | None = None) -> Any:
 
     X = np.load(folder / "X.npy", mmap_mode="r", allow_pickle=False)
     items = BareItems([f"item-{row:07d}" for row in range(len(X))])
-    settings = WebSettings(classes=CLASSES, data_dir=folder / "data", port=0, database_url=database_url)
+    settings = WebSettings(
+        classes=CLASSES, data_dir=folder / "data", port=0, database_url=database_url, seed=SEED
+    )
     return Service(settings, items, X)
 
 
@@ -354,7 +357,7 @@ def compare_with_batch(home: Path, table: bytes, served: dict[str, Any]) -> dict
     rows = log["item"].str.slice(5).astype(int).to_numpy()
     names = (log[name].to_numpy(dtype=object) for name in ("label", "annotator"))
     votes = Votes.from_pairs(rows, *names, log["weight"].to_numpy())
-    graph = knn_graph(np.load(home / "X.npy", allow_pickle=False), 20)
+    graph = knn_graph(np.load(home / "X.npy", allow_pickle=False), 20, random_state=SEED)
     batch = SoftLabeler().fit(graph, votes, classes=list(CLASSES)).predict_proba()
     frame = pd.read_parquet(io.BytesIO(table))
     refined = frame[[f"p_{name}" for name in CLASSES]].to_numpy(dtype=np.float64)

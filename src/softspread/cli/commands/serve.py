@@ -126,6 +126,7 @@ def serve(
     logging.basicConfig(level=level, format="%(levelname)s %(message)s")
     logging.getLogger("softspread.web").setLevel(min(level, logging.INFO))  # such as a new alpha
     settings = server.settings(demo) | asdict(voting) | ({} if title is None else {"title": title})
+    settings["seed"] = run.seed
     settings["alpha"] = auto_or_number("alpha", voting.alpha, float)
     vote_options.check_kind()
     if vote_options.kind != SINGLE:

@@ -337,7 +337,7 @@ class Service:
 
     def _graph_of(self, contents: Contents) -> Graph:
         path, mark = self.settings.data_dir / GRAPH_FILE, digest_array(contents.X).hex()
-        return load_or_build(path, contents.X, mark, self.settings.n_neighbors)
+        return load_or_build(path, contents.X, mark, self.settings.n_neighbors, self.settings.seed)
 
     def _read_log(self, settings: Settings, items: ItemSource) -> History:
         history = History(items.index, settings.classes, dict(settings.merged), settings.left_out)
@@ -355,12 +355,13 @@ class Service:
         return Learner(graph, history, names, settings.alpha, prior, self._features, settings.n_jobs)
 
     def _new_queue(self, settings: Settings, history: History, state: LiveState) -> Queue:
+        seed = settings.seed if settings.seed is None else [settings.seed, len(history)]
         return Queue(
             history.counts(len(self.items)),
             self.ledger,
             state.choosing,
             _queue_rule(settings),
-            rng=np.random.default_rng(settings.seed),
+            rng=np.random.default_rng(seed),  # other draws after a restart than before
             gold=list(self.gold),
             prepare=state.prepare,
         )

@@ -52,7 +52,7 @@ class Settings:
     alpha: float | str = "auto"  # "auto": chosen by held-out votes, again as they come in
     n_neighbors: int = 20
     n_jobs: int | None = 1  # live pushes are local; more threads take processor time from requests
-    seed: int | None = None
+    seed: int | None = None  # of the neighbour search and of the choice of items
 
     def __post_init__(self) -> None:
         check_classes(self.classes)
