@@ -215,3 +215,21 @@ def test_the_pool_grows_with_the_number_of_people(make_queue):
     assert queue._next_size() == 12
     clock.now = 100.0
     assert queue._next_size() == 4
+
+
+def test_what_is_done_is_what_a_count_of_all_items_gives(make_queue, rng):
+    """Kept vote by vote: votes beyond the overlap, undos and another overlap change it as a recount would."""
+    queue, _, _ = make_queue(overlap=2)
+    standing = []
+    for step in range(300):
+        if standing and rng.random() < 0.3:
+            who, row = standing.pop(int(rng.integers(len(standing))))
+            queue.voted([(who, row, -1)])
+        else:
+            standing.append((f"person {step}", int(rng.integers(N))))
+            queue.voted([(*standing[-1], 1)])
+        if step == 150:
+            queue.set_rule(QueueRule("uniform", overlap=4))
+        overlap = queue._rule.overlap
+        assert queue.done == pytest.approx(np.minimum(queue.counts, overlap).mean() / overlap)
+        assert queue._n_votes == queue.counts.sum() == len(standing)

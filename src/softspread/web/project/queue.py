@@ -74,6 +74,8 @@ class Queue:
         prepare: Callable[[IntArray], None] = lambda rows: None,
     ) -> None:
         self.counts = counts  # (n,) votes that stand
+        self._n_votes = float(counts.sum())  # kept beside the counts: every page asks for them all the time
+        self._n_done = self._done_of(rule, counts)
         self._ledger, self._choosing, self._rule = ledger, choosing, rule
         self._gold = list(gold)
         self._gold_rows = np.zeros(len(counts), dtype=bool)
@@ -103,6 +105,7 @@ class Queue:
         """Choose and hand out by another rule from now on; items that someone holds stay theirs."""
         with self._lock:
             self._rule, self._pool = rule, []
+            self._n_done = self._done_of(rule, self.counts)
             self._chosen_at = -np.inf
         self.refill()
 
@@ -164,7 +167,10 @@ class Queue:
         """Count what was written: (annotator, row, +1 for a vote, -1 for an undo, 0 for a skip)."""
         with self._lock:
             for annotator, row, change in changes:
+                before = self.counts[row]
                 self.counts[row] += change
+                self._n_votes += change
+                self._n_done += min(before + change, self._rule.overlap) - min(before, self._rule.overlap)
                 if change > 0:
                     self._again.discard(row)
                 if change >= 0:
@@ -232,8 +238,12 @@ class Queue:
     @property
     def done(self) -> float:
         """Share of the wanted votes that are cast: so many people on each item as the rule says."""
-        wanted = self._rule.overlap
-        return float(np.minimum(self.counts, wanted).mean()) / wanted
+        return float(self._n_done) / (len(self.counts) * self._rule.overlap)
+
+    @staticmethod
+    def _done_of(rule: QueueRule, counts: FloatArray) -> float:
+        """Votes that were wanted and are cast."""
+        return float(np.minimum(counts, rule.overlap).sum())
 
     @property
     def missing(self) -> int:
@@ -317,7 +327,7 @@ class Queue:
     # --------------------------------------------------------------------------------------------------- pool
     def _stale(self, now: float) -> bool:
         waited = now - self._chosen_at > self._rule.stale_seconds
-        return waited and float(self.counts.sum()) != self._chosen_votes
+        return waited and self._n_votes != self._chosen_votes
 
     def _refill_forever(self) -> None:
         lower_priority()
@@ -335,7 +345,7 @@ class Queue:
 
     def _refill(self) -> None:
         with self._lock:
-            stale = self._stale(self._clock())
+            stale, n_votes = self._stale(self._clock()), self._n_votes
             counts = self.counts.copy()
             closed: BoolArray = counts >= self._rule.overlap
             closed[[*self._leases, *self._gold]] = True  # gold items come by their own share
@@ -347,7 +357,7 @@ class Queue:
         with self._lock:
             kept: list[Pick] = []
             if stale:
-                self._chosen_at, self._chosen_votes = self._clock(), float(counts.sum())
+                self._chosen_at, self._chosen_votes = self._clock(), n_votes
             else:
                 full = self._rule.overlap
                 kept = [
