@@ -26,11 +26,12 @@ def make_queue(rng):
     """A queue over 30 items in a row, its ledger and its clock."""
     diffusion = Diffusion(knn_graph(np.arange(float(N))[:, None], n_neighbors=2), 0.5)
 
-    def make(gold=(), **changes):
+    def make(gold=(), prepare=None, **changes):
         ledger, clock = Ledger(lambda entry: (-1, -1)), Clock()
         rule = QueueRule(**{"overlap": 1, "lease_seconds": 10.0, **changes})
         choosing = ChosenFrom(diffusion, np.zeros((N, 2)), None)
-        queue = Queue(np.zeros(N), ledger, lambda: choosing, rule, rng=rng, gold=gold, clock=clock)
+        how = {"prepare": prepare} if prepare else {}
+        queue = Queue(np.zeros(N), ledger, lambda: choosing, rule, rng=rng, gold=gold, clock=clock, **how)
         queue.refill()
         return queue, ledger, clock
 
@@ -233,3 +234,16 @@ def test_what_is_done_is_what_a_count_of_all_items_gives(make_queue, rng):
         overlap = queue._rule.overlap
         assert queue.done == pytest.approx(np.minimum(queue.counts, overlap).mean() / overlap)
         assert queue._n_votes == queue.counts.sum() == len(standing)
+
+
+def test_items_are_handed_out_before_they_are_prepared(make_queue):
+    """Under load people must not wait for what only saves time: a few at a time, the next ones first."""
+    prepared = []
+    queue, _, _ = make_queue(prepare=lambda rows: prepared.append(rows.tolist()), prepared_at_once=8)
+    assert not prepared
+    next_ones = queue.assign("ann", 5)
+    for _ in range(5):
+        queue.prepare_some()
+    assert prepared[0][:5] == next_ones
+    assert [len(rows) for rows in prepared] == [8, 8, 8, 6]
+    assert sorted(sum(prepared, [])) == list(range(N))

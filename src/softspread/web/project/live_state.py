@@ -43,7 +43,6 @@ class Pace:
     rate_seconds: float = 1.0  # votes per second are counted over this time
     gather_seconds: float = 0.015  # in a rush votes are applied together: less work each, fewer interruptions
     largest_step: int = 128  # votes applied at once: soft labels must not wait for a long queue
-    prepared_at_once: int = 16  # a vote that waits for the interpreter waits no longer than for these
     catching_up: int = 20  # rounds of replaying votes onto a new fit before voting waits for the last ones
     choosing_share: float = 0.1  # of a core at most for the posterior that items are chosen by
     kept_latencies: int = 2_000
@@ -254,9 +253,7 @@ class LiveState:
 
     def prepare(self, rows: IntArray) -> None:
         """Find the scales of items that will be voted on soon: half of what a vote would otherwise cost."""
-        size = self._pace.prepared_at_once
-        for start in range(0, len(rows), size):
-            self._learned.live.prepare(rows[start : start + size])
+        self._learned.live.prepare(rows)
 
 
 @cache

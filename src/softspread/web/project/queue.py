@@ -54,6 +54,7 @@ class QueueRule:
     refill_share: float = 0.5  # of the pool is left when more are chosen: that lasts in the meantime
     stale_seconds: float = 10.0  # then the whole pool is chosen again if votes have come in
     expire_seconds: float = 1.0  # time between two searches for expired leases, each as costly as a vote
+    prepared_at_once: int = 16  # a refill, and a vote that waits for the interpreter, wait for no more
     tried_first: int = 64  # items of the pool tried for a user before all items are searched
     remembered: int = 1_000  # items per user whose choice is remembered, also after an undo
 
@@ -83,6 +84,7 @@ class Queue:
         self._rng, self._clock, self._prepare = rng, clock, prepare
         self._choosing_rng = rng.spawn(1)[0]
         self._pool: list[Pick] = []
+        self._unprepared: list[int] = []  # rows of the pool, first picked first
         self._again: set[int] = set()  # rows that a lead wants one more vote on
         self._given: dict[str, dict[int, Pick]] = {}  # user -> row -> how it was chosen
         self._size, self._n_handed, self._refilled_at = rule.pool_size, 0, -np.inf
@@ -332,11 +334,22 @@ class Queue:
     def _refill_forever(self) -> None:
         lower_priority()
         while True:
-            self._wanted.wait()
-            self._wanted.clear()
+            if not self._unprepared:
+                self._wanted.wait()
             if self._stopping:
                 return
-            self.refill()
+            if self._wanted.is_set():
+                self._wanted.clear()
+                self.refill()
+            self.prepare_some()
+
+    def prepare_some(self) -> None:
+        """Have a few items of the pool prepared, before anyone votes on them."""
+        with self._lock:
+            size = self._rule.prepared_at_once
+            rows, self._unprepared = self._unprepared[:size], self._unprepared[size:]
+        if rows:
+            self._prepare(np.array(rows, dtype=np.int64))
 
     def refill(self) -> None:
         """Choose more items for the pool from the live state; a stale pool is replaced."""
@@ -353,7 +366,6 @@ class Queue:
                 closed[[pick.row for pick in self._pool]] = True
             size = self._next_size()
         picked = self._choose(size, counts, closed, self._choosing_rng)
-        self._prepare(np.array([pick.row for pick in picked], dtype=np.int64))  # before anyone votes on them
         with self._lock:
             kept: list[Pick] = []
             if stale:
@@ -366,6 +378,7 @@ class Queue:
                     if self.counts[pick.row] < full and pick.row not in self._leases
                 ]
             self._pool, self._size = kept + picked, size
+            self._unprepared = [pick.row for pick in self._pool]  # those known already cost nothing
 
     def _next_size(self) -> int:
         """As many items as will be handed out until the pool is stale, if people go on as they do."""
