@@ -394,3 +394,30 @@ def test_text_is_readable_and_controls_have_names(local, visit, scheme):
     name_of = "all => all.map(e => e.innerText || e.ariaLabel || e.labels?.[0]?.innerText || e.title)"
     names = page.eval_on_selector_all("button, a, input", name_of)
     assert all(name and name.strip() for name in names)
+
+
+DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+THINGS = ("airplane", "automobile", "bird", "not a picture of any animal", "truck")
+
+
+@pytest.mark.parametrize("classes", [DIGITS, THINGS], ids=["short", "longer"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_word_of_a_class_is_broken(tmp_path, visit, classes, width):
+    """Every word of every name stands on one line, with its key beside it on a desk."""
+    with (
+        running(tmp_path, auth=False, items=small_pictures(), classes=classes) as service,
+        served(create_app(service, stop_service=False)) as base,
+    ):
+        me = visit(base, viewport={"width": width, "height": 844})
+        page = me.go("/vote")
+        me.ready()
+        lines = """all => all.flatMap(({firstChild: text}) => [...text.data.matchAll(/[^ ]+/g)].map(word => {
+            const range = document.createRange();
+            range.setStart(text, word.index);
+            range.setEnd(text, word.index + word[0].length);
+            return [word[0], new Set([...range.getClientRects()].map(one => one.top)).size];
+        }))"""
+        found = page.eval_on_selector_all(".class .name", lines)
+        assert [count for _, count in found] == [1] * sum(len(name.split()) for name in classes), found
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert me.complaints == []

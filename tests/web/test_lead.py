@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from web.conftest import running
+from web.conftest import running, vote
 from web.test_browser import (  # noqa: F401 - fixtures
     CHROMIUM,
     chromium,
@@ -72,6 +72,38 @@ def test_a_lead_changes_the_question_and_an_open_vote_page_follows(team, visit):
     page.click("text=Open again")
     page.wait_for_selector("text=Voting is running")
     assert lead.dialogs == ben.dialogs == lead.complaints == []
+
+
+@needs_chromium
+def test_what_a_lead_is_writing_survives_the_end_of_a_preparation(team, visit, monkeypatch):  # noqa: F811
+    """The page looks whether a change is in force, and reloads only where nothing was typed."""
+    world, base = team
+    monkeypatch.setattr(type(world.service), "preparing", True)
+    lead, idle = visit(base, viewport=DESK), visit(base, viewport=DESK)
+    for someone in (lead, idle):
+        someone.sign_in("ada")
+        someone.go("/project").wait_for_selector("#preparing:not([hidden])")
+    lead.page.fill("[name=guidelines]", "A long text")
+    monkeypatch.setattr(type(world.service), "preparing", False)
+    lead.page.wait_for_selector("#preparing >> text=in force")
+    assert lead.page.input_value("[name=guidelines]") == "A long text"
+    idle.page.wait_for_selector("#preparing[hidden]", state="attached")
+    assert lead.complaints == idle.complaints == []
+
+
+@needs_chromium
+def test_asking_someone_else_is_said_and_done_once(team, visit):  # noqa: F811
+    """The button stays off after the lists are shown again."""
+    world, base = team
+    for name, label in (("ben", "ant"), ("eva", "bee")):
+        vote(world.service, name, "item-007", label, f"{name}-7")
+    lead = visit(base, viewport=PHONE)
+    lead.sign_in("ada")
+    page = lead.go("/review")
+    page.click("text=Ask someone else")
+    page.wait_for_selector("button:disabled >> text=Someone else is asked")
+    assert world.service.queue._again == {7}
+    assert lead.complaints == []
 
 
 @needs_chromium

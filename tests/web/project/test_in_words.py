@@ -5,9 +5,16 @@ import pandas as pd
 import pytest
 
 from softspread import SoftLabeler
-from softspread.web.project.in_words import expert_shares, news_of, trust_range
+from softspread.queries.registry import STRATEGIES
+from softspread.web.project.in_words import STRATEGIES_IN_WORDS, expert_shares, news_of, trust_range
 from softspread.web.project.learner import Learned
 from web.conftest import three_clusters
+
+
+def test_every_strategy_of_ours_has_words():
+    """A lead chooses by what a strategy does, not by its name; one of another package keeps its name."""
+    assert set(STRATEGIES_IN_WORDS) == set(STRATEGIES.names())
+    assert len(set(STRATEGIES_IN_WORDS.values())) == len(STRATEGIES_IN_WORDS)
 
 
 def test_every_expert_of_the_estimator_has_a_name_that_a_lead_understands():

@@ -29,6 +29,16 @@ _BEGINNINGS = {
     "prior": PRIOR,
     "shares": SHARES,
 }
+STRATEGIES_IN_WORDS = {
+    "uncertainty": "where a vote helps most",
+    "gain": "where a vote tells most about its neighbours",
+    "local": "where neighbours say least",
+    "balanced": "those with the fewest votes",
+    "uniform": "at random",
+    "least_evidence": "those that votes have reached least",
+    "entropy": "where classes are closest to each other",
+    "farthest": "those farthest from all votes",
+}
 _MIDDLE = (0.05, 0.5, 0.95)  # quantiles of the trust that are shown
 
 

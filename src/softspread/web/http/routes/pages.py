@@ -26,6 +26,7 @@ from softspread.web.log.accounts import (
     secrets_equal,
 )
 from softspread.web.log.entry import LONGEST_NAME
+from softspread.web.project.in_words import STRATEGIES_IN_WORDS
 from softspread.web.project.settings import LONGEST_GUIDELINES, LONGEST_QUESTION
 
 router = APIRouter(include_in_schema=False)
@@ -176,7 +177,7 @@ async def project(request: Request, user: PageAdmin, context: Context) -> Respon
         user=user,
         config=config,
         settings=settings,
-        strategies=STRATEGIES.names(),
+        strategies={name: STRATEGIES_IN_WORDS.get(name, name) for name in STRATEGIES.names()},
         guidelines=render(settings.guidelines),
         preparing=service.preparing,
         n_items=len(service.items),

@@ -2,6 +2,7 @@
 
 import { $, ask, config, make } from "./shared.js";
 
+const PAUSE = 3000; // milliseconds between two looks at a change that is being prepared
 const SAVED = "softspread:saved"; // a word that outlives the reload after saving
 const shares = ["uniform_share", "gold_share"]; // shown in percent
 const form = $("settings");
@@ -100,4 +101,14 @@ $("add-items").addEventListener("submit", (event) => {
   $("adding").textContent = "Sending and checking…";
   send("items-problem", () => ask("POST", "/api/v1/items", body)).finally(() => { $("adding").textContent = ""; });
 });
-if (!$("preparing").hidden) setTimeout(() => location.reload(), 3000);
+
+let touched = false; // whether something was typed that a reload would lose
+document.addEventListener("input", () => { touched = true; });
+/** Wait until a change is in force, then show the page as it is now, unless someone is writing. */
+async function watchPreparing() {
+  const { preparing } = await ask("GET", "/api/v1/project").catch(() => ({ preparing: true }));
+  if (preparing) setTimeout(watchPreparing, PAUSE);
+  else if (touched) $("preparing").textContent = "The change is in force.";
+  else location.reload();
+}
+if (!$("preparing").hidden) setTimeout(watchPreparing, PAUSE);

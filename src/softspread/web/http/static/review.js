@@ -10,11 +10,17 @@ const LISTS = {
   broken: ["Not shown", "Items that a browser could not show: check the files."],
   decided: ["Decided", "Your decisions: each counts as five votes and as a known answer."],
 };
+const asked = new Set(); // items for which someone else was asked on this page
 let chosen = "disagreements", data = null, timer = 0;
 
 function problem(error) {
   $("problem").hidden = !error;
   $("problem").textContent = error ? error.message : "";
+}
+
+function inMinutes(hours) {
+  const minutes = Math.max(1, Math.round(60 * hours));
+  return minutes === 1 ? "a minute" : `${minutes} minutes`;
 }
 
 async function doing(work) {
@@ -27,7 +33,7 @@ function decision(card) {
   return make("div", { class: "row-form decide" }, choice,
     make("button", { type: "button", class: "main-button", onclick: () => decide(choice.value) }, card.decided ? "Change" : "Decide"),
     ...(card.decided ? [make("button", { type: "button", onclick: () => decide(null) }, "Take back")] : []),
-    make("button", { type: "button", onclick: ({ target }) => doing(async () => { await ask("POST", "/api/v1/ask-again", { item: card.item }); target.textContent = "Asked"; }) }, "Ask someone else"));
+    make("button", { type: "button", disabled: asked.has(card.item), onclick: () => doing(async () => { await ask("POST", "/api/v1/ask-again", { item: card.item }); asked.add(card.item); }) }, asked.has(card.item) ? "Someone else is asked" : "Ask someone else"));
 }
 
 function listed(card) {
@@ -51,7 +57,7 @@ function show() {
   const timed = data.people.filter((one) => one.votes && one.seconds_per_vote !== null);
   const cast = timed.reduce((sum, one) => sum + one.votes, 0);
   const hours = (data.missing * timed.reduce((sum, one) => sum + one.votes * one.seconds_per_vote, 0)) / (3600 * cast);
-  const work = !data.missing || !cast ? "" : hours < 1 ? `, about ${Math.max(1, Math.round(60 * hours))} minutes of one person's work` : `, about ${hours.toFixed(hours < 10 ? 1 : 0)} hours of one person's work`;
+  const work = !data.missing || !cast ? "" : hours < 1 ? `, about ${inMinutes(hours)} of one person's work` : `, about ${hours.toFixed(hours < 10 ? 1 : 0)} hours of one person's work`;
   $("done").textContent = `The project has ${percent(data.done)} of the votes that it wants; ${data.missing.toLocaleString()} to go${work}.`;
   const { alpha, items: several, votes } = data.agreement;
   $("agreement").textContent = alpha === null ? "Agreement: not known before two people have voted on the same items." : `Agreement (Krippendorff's alpha): ${alpha.toFixed(2)}, from ${votes} votes on ${several} items.`;

@@ -10,6 +10,7 @@ const FIRST_PAUSE = 1000, LONGEST_PAUSE = 15000; // milliseconds between attempt
 const LEAST = 0.005; // share of a class below which its bar cannot be seen
 const REMEMBERED = 50; // steps that undo can go back
 const SMALL = 500; // pictures with fewer pixels on a side are enlarged
+const LONGEST_WORD = 24; // letters that a column of classes makes room for
 const MANY = 20; // with more classes there is a box to search them
 
 const outbox = new Outbox(`${config.project}:${config.user}`);
@@ -40,6 +41,8 @@ const buttons = config.classes.map(({ name, key, colour }) => {
   $("classes").append(button);
   return { name, button, hint, hintText };
 });
+const longestWord = Math.max(...config.classes.flatMap(({ name }) => name.split(/[\s-]+/)).map((word) => word.length));
+$("classes").style.setProperty("--letters", Math.min(longestWord, LONGEST_WORD));
 $("classes").classList.toggle("few", config.classes.every(({ name }) => name.length <= 8) && config.classes.length <= MANY);
 $("classes").classList.toggle("many", config.classes.length > MANY);
 $("find").hidden = config.classes.length <= MANY;
