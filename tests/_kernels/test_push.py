@@ -76,7 +76,8 @@ def test_votes_are_pushed_column_by_column_within_their_bounds(shape, floor, edg
     assert (np.abs(R) <= levels * root[:, None] + 1e-15).all()
     assert (np.einsum("ij,ij->j", R, R) <= squares).all()
     assert (levels[2], levels[3], squares[2]) == (0.0, 9.0, 1.0)  # bounds of before stay where nothing came
-    assert not (scratch.mark.any() or scratch.queued.any())
+    assert not scratch.mark.any()
+    assert not scratch.queued.any()
     for column in (0, 1, 3):
         alone = unit_push(n)
         alone.r[:] = expected[:, column]

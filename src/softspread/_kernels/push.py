@@ -120,8 +120,8 @@ def push(system, x, r, floor, edge_budget, n_touched, scratch):
 def push_votes(system, X, R, votes, floor, edges_per_vote, scratch, levels, squares):
     """Add votes to R and push each of their columns into X from the items voted on.
 
-    ``levels`` and ``squares`` stay bounds of |R_u| / root_u and of |R|_2^2 in each column. Returns the largest
-    level reached; clean scratch memory stays clean.
+    ``levels`` and ``squares`` stay bounds of |R_u| / root_u and of |R|_2^2 in each column. Returns the
+    largest level reached; clean scratch memory stays clean.
     """
     rows, columns, amounts = votes
     worst = 0.0
@@ -144,7 +144,7 @@ def push_votes(system, X, R, votes, floor, edges_per_vote, scratch, levels, squa
                 n_touched += 1
         if n_votes == 0:
             continue
-        budget = max(1, int(round(edges_per_vote * n_votes)))
+        budget = max(1, round(edges_per_vote * n_votes))
         level, n_touched, _ = push(system, X[:, column], R[:, column], floor, budget, n_touched, scratch)
         total = 0.0
         for t in range(n_touched):

@@ -246,4 +246,4 @@ def test_items_are_handed_out_before_they_are_prepared(make_queue):
         queue.prepare_some()
     assert prepared[0][:5] == next_ones
     assert [len(rows) for rows in prepared] == [8, 8, 8, 6]
-    assert sorted(sum(prepared, [])) == list(range(N))
+    assert sorted(row for rows in prepared for row in rows) == list(range(N))
