@@ -45,11 +45,10 @@ def test_a_file_that_is_missing_is_bad_input(tmp_path):
         hash_file(tmp_path / "none")
 
 
-def test_a_file_is_read_in_blocks(tmp_path, monkeypatch):
+def test_a_file_is_read_in_blocks(tmp_path):
     """A large file never stands in memory as a whole."""
-    monkeypatch.setattr("softspread._common.digests.READ_AT_ONCE", 4)
     (tmp_path / "a").write_bytes(b"123456789")
-    assert list(blocks(tmp_path / "a")) == [b"1234", b"5678", b"9"]
+    assert list(blocks(tmp_path / "a", 4)) == [b"1234", b"5678", b"9"]
 
 
 def test_a_folder_s_key_depends_on_names_and_contents(tmp_path):

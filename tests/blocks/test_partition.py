@@ -49,7 +49,7 @@ def test_many_cells_are_found_as_the_cells_of_cells():
     sizes = np.bincount(two_nearest(X, np.arange(len(X)), centres, Workers(1))[0])
     assert 100 <= len(centres) <= 200
     assert len(np.unique(centres, axis=0)) == len(centres)
-    assert 0 < sizes.min()
+    assert sizes.min() > 0
     assert sizes.max() <= rule.largest * 40
 
 

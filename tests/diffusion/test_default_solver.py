@@ -3,7 +3,6 @@
 import pytest
 
 from softspread._common.threads import Workers
-from softspread.diffusion import default_solver
 from softspread.diffusion.default_solver import choose_solver, prepare_default
 from voted_graph import four_clusters
 
@@ -15,7 +14,6 @@ def test_auto_chooses_by_size(n, expected):
 
 
 @pytest.mark.parametrize(("dense_items", "expected"), [(1_000, "dense"), (10, "cg")])
-def test_the_chosen_solver_is_prepared(dense_items, expected, monkeypatch):
+def test_the_chosen_solver_is_prepared(dense_items, expected):
     """Its name tells which one it was."""
-    monkeypatch.setattr(default_solver, "DENSE_ITEMS", dense_items)
-    assert prepare_default(four_clusters(), 0.5, Workers(1)).name == expected
+    assert prepare_default(four_clusters(), 0.5, Workers(1), dense_items).name == expected

@@ -13,7 +13,6 @@ from softspread import (
     VoteHistogram,
     Votes,
 )
-from softspread.estimators import baselines as module
 
 N, C = 40, 3
 
@@ -83,11 +82,11 @@ def test_kernel_regression_is_a_sum_over_votes(items, rng, gamma):
 
 
 @pytest.mark.parametrize("entries", [1, 7, 60, 61, 10**9])
-def test_kernel_regression_in_blocks_is_kernel_regression(items, monkeypatch, entries):
+def test_kernel_regression_in_blocks_is_kernel_regression(items, entries):
     """The size of a block changes memory, not results."""
     X, votes, counts = items
-    monkeypatch.setattr(module, "BLOCK_ENTRIES", entries)
     est = GaussianKernelRegression(gamma=1.0).fit(X, votes)
+    est._block_entries = entries
     np.testing.assert_allclose(est.predict_freq(), reference.kernel_mass(X, counts, X, 1.0), rtol=1e-9)
 
 

@@ -5,6 +5,8 @@ import pytest
 
 from softspread._common.threads import Workers
 from softspread.graph import default_search
+from softspread.graph.cells import search_cells
+from softspread.graph.neighbors import search_tree
 from softspread.graph.search import search_neighbors
 
 
@@ -20,12 +22,11 @@ def test_the_default_search_is_exact_on_moderate_data(rng):
     assert search(rng.normal(size=(500, 64)), 3, "auto").index == "brute"
 
 
-@pytest.mark.parametrize(("d", "expected"), [(2, "tree"), (8, "cells")])
-def test_many_items_are_searched_by_what_their_dimension_favours(rng, monkeypatch, d, expected):
+@pytest.mark.parametrize(("d", "expected"), [(2, search_tree), (8, search_cells)])
+def test_many_items_are_searched_by_what_their_dimension_favours(rng, d, expected):
     """Few intrinsic dimensions, also in a space of many: a tree; else cells."""
-    monkeypatch.setattr(default_search, "EXACT_ITEMS", 1000)
     X = rng.normal(size=(3000, d)) @ rng.normal(size=(d, 20))
-    assert search(X, 5, "auto").index == expected
+    assert default_search.choose_search(X, rng, exact_items=1000) is expected
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])

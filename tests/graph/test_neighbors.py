@@ -8,8 +8,7 @@ import pytest
 import reference
 from softspread import InputError, SoftspreadWarning
 from softspread._common.threads import Workers
-from softspread.graph import neighbors as module
-from softspread.graph.neighbors import leaf_order, nearest_items
+from softspread.graph.neighbors import leaf_order, nearest_by_products, nearest_items
 from softspread.graph.registry import SEARCHES
 from softspread.graph.search import search_neighbors
 
@@ -101,12 +100,11 @@ def test_all_pairs_are_exact_for_tight_groups_far_apart(rng):
 
 
 @pytest.mark.parametrize("blocks", [7, 50, 1000])
-def test_searching_in_blocks_changes_nothing(rng, monkeypatch, blocks):
+def test_searching_in_blocks_changes_nothing(rng, blocks):
     """Neighbours found block by block are the neighbours."""
     X, queries = rng.normal(size=(120, 40)), rng.normal(size=(11, 40))
     whole = nearest_items(X, queries, 9, Workers(1))
-    monkeypatch.setattr(module, "PRODUCT_ROWS", blocks)
-    for mine, theirs in zip(nearest_items(X, queries, 9, Workers(1)), whole, strict=True):
+    for mine, theirs in zip(nearest_by_products(X, queries, 9, Workers(1), blocks), whole, strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
 

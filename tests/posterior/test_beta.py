@@ -6,7 +6,6 @@ from scipy.special import betainc
 
 from beta_mixtures import exact_cdf, random_mixtures
 from softspread._common.threads import Workers
-from softspread.posterior import beta
 from softspread.posterior.beta import ENDS, GRID, beta_table, interval_ends, probability_below
 
 
@@ -52,20 +51,20 @@ def test_intervals_keep_their_share_of_the_exact_mixture(tail):
     assert 0 <= kept[two_sided].mean() - (1 - tail) <= 0.005
 
 
-def test_results_do_not_depend_on_threads_or_on_the_rows_asked_for(monkeypatch):
+def test_results_do_not_depend_on_threads_or_on_the_rows_asked_for():
     """Some rows answer as they do among all, in any order, also where work is cut into pieces."""
     mixtures, rows = random_mixtures(60, 3, 3), np.arange(60)
     x = np.random.default_rng(0).random((60, 3))
     lower, upper = interval_ends(mixtures, rows, 0.1, Workers(1))
     below = probability_below(mixtures, rows, x, Workers(1))
-    monkeypatch.setattr(beta, "CHUNK_ENTRIES", 20)
-    some = np.array([41, 3, 3, 59])
+    some, pieces = np.array([41, 3, 3, 59]), {"chunk_entries": 20}
     for workers in (Workers(1), Workers(3)):
         with workers:
-            np.testing.assert_array_equal(probability_below(mixtures, rows, x, workers), below)
-            np.testing.assert_array_equal(probability_below(mixtures, some, x[some], workers), below[some])
-            np.testing.assert_array_equal(interval_ends(mixtures, some, 0.1, workers)[0], lower[some])
-            np.testing.assert_array_equal(interval_ends(mixtures, some, 0.1, workers)[1], upper[some])
+            np.testing.assert_array_equal(probability_below(mixtures, rows, x, workers, **pieces), below)
+            found = probability_below(mixtures, some, x[some], workers, **pieces)
+            np.testing.assert_array_equal(found, below[some])
+            ends = interval_ends(mixtures, some, 0.1, workers, **pieces)
+            np.testing.assert_array_equal(ends, (lower[some], upper[some]))
 
 
 def test_one_x_for_all_and_no_rows_at_all():

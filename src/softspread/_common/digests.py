@@ -39,11 +39,11 @@ def digest_array(array: AnyArray) -> bytes:
     return digest([f"{array.dtype.str}{array.shape}", array])
 
 
-def blocks(path: str | Path) -> Iterator[bytes]:
-    """The content of a file, in blocks."""
+def blocks(path: str | Path, size: int = READ_AT_ONCE) -> Iterator[bytes]:
+    """The content of a file, in blocks of this many bytes."""
     try:
         with Path(path).open("rb") as file:
-            while block := file.read(READ_AT_ONCE):
+            while block := file.read(size):
                 yield block
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}.") from error

@@ -27,11 +27,12 @@ class DenseSolver(GraphSolver):
     """Dense Cholesky factor of I - alpha S; memory n * n * 8 bytes."""
 
     name = "dense"
+    most_items = MOST_DENSE_ITEMS
 
     def __init__(self, graph: Graph, alpha: float, workers: Workers) -> None:
-        if graph.n_items > MOST_DENSE_ITEMS:
+        if graph.n_items > self.most_items:
             raise InputError(
-                f"solver='dense' takes up to {MOST_DENSE_ITEMS:,} items, got {graph.n_items:,}; use "
+                f"solver='dense' takes up to {self.most_items:,} items, got {graph.n_items:,}; use "
                 "solver='cg'."
             )
         super().__init__(graph, alpha, workers)

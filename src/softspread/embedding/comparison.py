@@ -176,13 +176,9 @@ def _labels(classes: ArrayLike, n: int) -> FloatArray:
     return numbers
 
 
-def _sample(labels: FloatArray, rng: np.random.Generator) -> AnyArray:
+def _sample(labels: FloatArray, rng: np.random.Generator, most: int = SILHOUETTE_ITEMS) -> AnyArray:
     known = np.flatnonzero(~np.isnan(labels))
-    return (
-        known
-        if len(known) <= SILHOUETTE_ITEMS
-        else np.sort(rng.choice(known, SILHOUETTE_ITEMS, replace=False))
-    )
+    return known if len(known) <= most else np.sort(rng.choice(known, most, replace=False))
 
 
 def _silhouette(X: AnyArray, labels: FloatArray, sample: AnyArray | None) -> float:

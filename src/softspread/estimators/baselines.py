@@ -18,7 +18,6 @@ from softspread.estimators.growing import GrowingEstimator
 from softspread.graph.neighbors import nearest_items
 from softspread.spreading.evidence import Evidence
 
-BLOCK_ENTRIES = 4_000_000  # kernel entries held at once: 32 MB
 FAINT = 1e-290  # less than this has lost digits to underflow
 AVERAGES = ("votes", "items")
 TOO_FEW = ("fewer", "error")
@@ -133,6 +132,8 @@ class GaussianKernelRegression(_Baseline):
     [0.0, 1.0]
     """
 
+    _block_entries = 4_000_000  # of the kernel, held at once: 32 MB
+
     def __init__(
         self,
         *,
@@ -177,7 +178,7 @@ class GaussianKernelRegression(_Baseline):
         items = np.asarray(self._items, dtype=np.float64)
         centre = items.mean(axis=0)  # distances by products lose digits far from 0
         seeds = items[self._voted] - centre
-        size = max(1, BLOCK_ENTRIES // len(seeds))
+        size = max(1, self._block_entries // len(seeds))
         with progress_bar("kernel regression", len(X), bool(self.verbose)) as advance:
             for first in range(0, len(X), size):
                 block = slice(first, min(first + size, len(X)))

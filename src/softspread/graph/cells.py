@@ -36,18 +36,32 @@ from softspread.graph.neighbors import (
 SingleArray = NDArray[np.float32]
 ListArray = NDArray[np.int32]
 
-CELL_ITEMS = 32  # at most, before items move: smaller cells cost more centres, larger ones more distances
-NEAR_CELLS = 192  # listed per cell to begin with
-LISTED_FOR_MOVES = 64  # looked at to find the nearest centre
-FEWEST_VISITS = 8
-LISTED_PER_VISIT = 4  # of the cells listed for its own cell, an item visits the nearest quarter
-PATIENCE = 2.5  # tuning ends when so many times the visits find no more
-MOST_ITEMS = 256  # of one cell: copies of one item share a centre, and would be compared all with all
-ALL_PAIRS = 2_048  # rows up to which one cell that holds all is as quick
-CENTRE_VISITS = 48  # at least; a centre's list need not be perfect
-PART = 2_048  # items per task of a thread
-SAMPLE_PART = 32  # the same for exact searches
-NODES = 64  # nodes of one level of the tree per task, at least
+
+@dataclass(frozen=True, slots=True)
+class CellRule:
+    """How items are cut into cells, and how many cells a search visits."""
+
+    # At most, before items move: smaller cells mean more centres, larger ones more distances
+    cell_items: int = 32
+    near_cells: int = 192  # listed per cell to begin with
+    listed_for_moves: int = 64  # looked at to find the nearest centre
+    fewest_visits: int = 8  # where tuning starts: too few for the target nearly everywhere
+    listed_per_visit: int = 4  # of the cells listed for its own cell, an item visits the nearest quarter
+    patience: float = 2.5  # tuning ends when this many times the visits find no more
+    # Of one cell: copies of one item share a centre, and all of them would be compared with each other
+    most_items: int = 256
+    all_pairs: int = 2_048  # rows up to which one cell that holds all is as quick
+    centre_visits: int = 48  # at least; a centre's list need not be perfect
+    part: int = 2_048  # items per task of a thread
+    sample_part: int = 32  # the same for exact searches
+    nodes: int = 64  # nodes of one level of the tree per task, at least
+
+    def parts(self, n: int) -> list[slice]:
+        """Rows in the pieces that threads take."""
+        return list(blocks(n, self.part))
+
+
+RULE = CellRule()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +74,7 @@ class Cells:
     centres: SingleArray  # (n_cells, d)
     radii: SingleArray  # (n_cells,)  farthest row from the centre
     near: ListArray  # (n_cells, m)  cells near each cell, itself among them, nearest first, padded with -1
+    rule: CellRule  # by which they were cut
 
     @property
     def n_cells(self) -> int:
@@ -71,14 +86,19 @@ class Cells:
         return np.repeat(np.arange(self.n_cells, dtype=np.int32), np.diff(self.starts))
 
 
-def cut_into_cells(X: SingleArray, workers: Workers, n_near: int = NEAR_CELLS) -> Cells:
-    """Cells of about CELL_ITEMS items that are close together; the same for any number of threads."""
-    if len(X) <= ALL_PAIRS:
-        return _one_cell(X)
-    order, starts = _tree(X, workers)
+def cut_into_cells(
+    X: SingleArray, workers: Workers, rule: CellRule = RULE, n_near: int | None = None
+) -> Cells:
+    """Cells of items that are close together, the same for any number of threads.
+
+    Each lists ``n_near`` cells near it; None = as the rule says.
+    """
+    if len(X) <= rule.all_pairs:
+        return _one_cell(X, rule)
+    order, starts = _tree(X, workers, rule)
     homes = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
-    cells = _gathered(X, order, homes, LISTED_FOR_MOVES, workers)
-    for n_listed in (LISTED_FOR_MOVES, n_near):
+    cells = _gathered(X, order, homes, rule.listed_for_moves, workers, rule)
+    for n_listed in (rule.listed_for_moves, rule.near_cells if n_near is None else n_near):
         cells = _moved(cells, n_listed, workers)
     return cells
 
@@ -126,7 +146,7 @@ def nearest_in_cells(
             squared[part],
         )
 
-    workers.run(work, _parts(len(queries)))
+    workers.run(work, cells.rule.parts(len(queries)))
     return ids, squared
 
 
@@ -134,7 +154,7 @@ def true_in_cells(
     cells: Cells, queries: SingleArray, homes: ListArray, n_nearest: int, workers: Workers
 ) -> tuple[ListArray, SingleArray]:
     """As :func:`nearest_in_cells`, but exact; for samples, as every centre is looked at."""
-    ids, squared = nearest_in_cells(cells, queries, homes, n_nearest, FEWEST_VISITS, workers)
+    ids, squared = nearest_in_cells(cells, queries, homes, n_nearest, cells.rule.fewest_visits, workers)
     limits = squared.max(axis=1)
 
     def work(part: slice) -> None:
@@ -149,19 +169,24 @@ def true_in_cells(
             squared[part],
         )
 
-    workers.run(work, blocks(len(queries), SAMPLE_PART))
+    workers.run(work, blocks(len(queries), cells.rule.sample_part))
     return ids, squared
 
 
 def search_cells(
-    X: AnyArray, n_neighbors: int, workers: Workers, rng: np.random.Generator, show: bool
+    X: AnyArray,
+    n_neighbors: int,
+    workers: Workers,
+    rng: np.random.Generator,
+    show: bool,
+    rule: CellRule = RULE,
 ) -> Neighbors:
     """Approximate search in the cells nearest to each item.
 
     The number of cells to visit is tuned on one sample, recall measured on another.
     """
     n = len(X)
-    cells = cut_into_cells(centred_singles(X), workers)
+    cells = cut_into_cells(centred_singles(X), workers, rule)
     sample = np.sort(rng.choice(n, min(n, TUNING_SAMPLE), replace=False))
     cells, n_visits = _tuned(cells, sample, n_neighbors + 1, workers)
     homes = cells.homes()
@@ -184,16 +209,17 @@ def _tuned(cells: Cells, sample: IntArray, n_nearest: int, workers: Workers) -> 
     """The fewest visits that reach the target recall on some rows, and lists long enough for them."""
     queries, homes = cells.rows[sample], cells.homes()[sample]
     limit = true_in_cells(cells, queries, homes, n_nearest, workers)[1].max(axis=1, keepdims=True) * (1 + TIE)
-    n_visits = kept = min(FEWEST_VISITS, cells.n_cells)
+    rule = cells.rule
+    n_visits = kept = min(rule.fewest_visits, cells.n_cells)
     best = -1.0
     while True:
-        cells = _listed(cells, LISTED_PER_VISIT * n_visits, workers)
+        cells = _listed(cells, rule.listed_per_visit * n_visits, workers)
         recall = float(
             (nearest_in_cells(cells, queries, homes, n_nearest, n_visits, workers)[1] <= limit).mean()
         )
         if recall > best:
             best, kept = recall, n_visits
-        if recall >= TARGET_RECALL or n_visits >= min(cells.n_cells, PATIENCE * kept):
+        if recall >= TARGET_RECALL or n_visits >= min(cells.n_cells, rule.patience * kept):
             return cells, kept
         n_visits = min(cells.n_cells, n_visits + max(2, n_visits // 4))
 
@@ -202,24 +228,24 @@ def _listed(cells: Cells, n_near: int, workers: Workers) -> Cells:
     """The same cells with at least so many near ones listed for each, if there are that many."""
     if min(n_near, cells.n_cells) <= cells.near.shape[1]:
         return cells
-    return replace(cells, near=_near_lists(cells.centres, 2 * n_near, workers))
+    return replace(cells, near=_near_lists(cells.centres, 2 * n_near, workers, cells.rule))
 
 
-def _one_cell(X: SingleArray) -> Cells:
+def _one_cell(X: SingleArray, rule: CellRule) -> Cells:
     n = len(X)
     zero = np.zeros(1, dtype=np.float32)
     everywhere = np.full(1, np.inf, dtype=np.float32)
     starts, near = np.array([0, n], dtype=np.int64), np.zeros((1, 1), dtype=np.int32)
-    return Cells(X, np.arange(n), starts, np.tile(zero, (1, X.shape[1])), everywhere, near)
+    return Cells(X, np.arange(n), starts, np.tile(zero, (1, X.shape[1])), everywhere, near, rule)
 
 
-def _tree(X: SingleArray, workers: Workers) -> tuple[IntArray, IntArray]:
+def _tree(X: SingleArray, workers: Workers, rule: CellRule) -> tuple[IntArray, IntArray]:
     """Items in the order of the leaves of a tree of balanced cuts, and where each leaf starts."""
     n = len(X)
     order, keys = np.arange(n), np.empty(n, dtype=np.float32)
     n_nodes = 1
-    while n > CELL_ITEMS * n_nodes:
-        step = max(1, min(NODES, n_nodes // workers.n_threads))
+    while n > rule.cell_items * n_nodes:
+        step = max(1, min(rule.nodes, n_nodes // workers.n_threads))
         level = n_nodes
         parts = [slice(node, min(level, node + step)) for node in range(0, level, step)]
         workers.run(lambda part: split_nodes(X, order, keys, level, part.start, part.stop), parts)  # noqa: B023
@@ -227,12 +253,14 @@ def _tree(X: SingleArray, workers: Workers) -> tuple[IntArray, IntArray]:
     return order, n * np.arange(n_nodes + 1) // n_nodes
 
 
-def _described(rows: SingleArray, starts: IntArray, workers: Workers) -> tuple[SingleArray, SingleArray]:
+def _described(
+    rows: SingleArray, starts: IntArray, workers: Workers, rule: CellRule
+) -> tuple[SingleArray, SingleArray]:
     n_cells = len(starts) - 1
     centres = np.empty((n_cells, rows.shape[1]), dtype=np.float32)
     radii = np.empty(n_cells, dtype=np.float32)
     workers.run(
-        lambda part: describe_cells(rows, starts, centres, radii, part.start, part.stop), _parts(n_cells)
+        lambda part: describe_cells(rows, starts, centres, radii, part.start, part.stop), rule.parts(n_cells)
     )
     return centres, radii
 
@@ -242,10 +270,12 @@ def _moved(cells: Cells, n_listed: int, workers: Workers) -> Cells:
     homes = cells.homes()
     workers.run(
         lambda part: assign_items(cells.rows, homes, cells.centres, cells.near, part.start, part.stop),
-        _parts(len(homes)),
+        cells.rule.parts(len(homes)),
     )
     nearby_first = np.argsort(homes, kind="stable")
-    return _gathered(cells.rows, nearby_first, homes[nearby_first], n_listed, workers, cells.order)
+    return _gathered(
+        cells.rows, nearby_first, homes[nearby_first], n_listed, workers, cells.rule, cells.order
+    )
 
 
 def _gathered(
@@ -254,32 +284,29 @@ def _gathered(
     homes: ListArray,
     n_near: int,
     workers: Workers,
+    rule: CellRule,
     numbers: IntArray | None = None,
 ) -> Cells:
     """Cells of the items X[order], whose cells are ``homes``, in rising order; X[i] is item numbers[i]."""
     starts = np.flatnonzero(np.diff(homes, prepend=-1, append=homes[-1] + 1))
     sizes = np.diff(starts)
-    if sizes.max() > MOST_ITEMS:
-        pieces = [np.arange(first, last, MOST_ITEMS) for first, last in pairwise(starts.tolist())]
+    if sizes.max() > rule.most_items:
+        pieces = [np.arange(first, last, rule.most_items) for first, last in pairwise(starts.tolist())]
         starts = np.append(np.concatenate(pieces), starts[-1])
     rows = X[order]
-    centres, radii = _described(rows, starts, workers)
-    near = _near_lists(centres, n_near, workers)
-    return Cells(rows, order if numbers is None else numbers[order], starts, centres, radii, near)
+    centres, radii = _described(rows, starts, workers, rule)
+    near = _near_lists(centres, n_near, workers, rule)
+    return Cells(rows, order if numbers is None else numbers[order], starts, centres, radii, near, rule)
 
 
-def _near_lists(centres: SingleArray, n_near: int, workers: Workers) -> ListArray:
+def _near_lists(centres: SingleArray, n_near: int, workers: Workers, rule: CellRule) -> ListArray:
     """The centres nearest to each centre, itself among them, nearest first."""
     n_near = min(n_near, len(centres))
-    cells = cut_into_cells(centres, workers)
-    n_visits = min(cells.n_cells, max(CENTRE_VISITS, LISTED_PER_VISIT * n_near // CELL_ITEMS))
-    cells = _listed(cells, LISTED_PER_VISIT * n_visits, workers)
+    cells = cut_into_cells(centres, workers, rule)
+    n_visits = min(cells.n_cells, max(rule.centre_visits, rule.listed_per_visit * n_near // rule.cell_items))
+    cells = _listed(cells, rule.listed_per_visit * n_visits, workers)
     ids, squared = nearest_in_cells(cells, cells.rows, cells.homes(), n_near, n_visits, workers)
     ranked = np.take_along_axis(ids, np.argsort(squared, axis=1, kind="stable"), axis=1)
     near = np.empty_like(ranked)
     near[cells.order] = np.where(ranked < 0, -1, cells.order[ranked])
     return near
-
-
-def _parts(n: int) -> list[slice]:
-    return [slice(first, min(n, first + PART)) for first in range(0, n, PART)]

@@ -162,7 +162,7 @@ def _nearest_by_tree(
 
 
 def nearest_by_products(
-    X: AnyArray, queries: AnyArray, n_nearest: int, workers: Workers
+    X: AnyArray, queries: AnyArray, n_nearest: int, workers: Workers, block_rows: int = PRODUCT_ROWS
 ) -> tuple[IntArray, FloatArray]:
     """The nearest rows of X by blocks of |x|^2 - 2 x.y + |y|^2, numbers and squared distances.
 
@@ -174,7 +174,7 @@ def nearest_by_products(
     centre = X.mean(axis=0, dtype=np.float64)
     moved = queries - centre
     parts = []
-    for rows in blocks(len(X), PRODUCT_ROWS):
+    for rows in blocks(len(X), block_rows):
         k = min(n_nearest, rows.stop - rows.start)
         search = NearestNeighbors(n_neighbors=k, algorithm="brute", n_jobs=workers.n_threads).fit(
             X[rows] - centre

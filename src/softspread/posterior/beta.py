@@ -60,7 +60,12 @@ ENDS = EndsRule()
 
 
 def interval_ends(
-    mixtures: Mixtures, rows: IntArray, tail: float, workers: Workers, rule: EndsRule = ENDS
+    mixtures: Mixtures,
+    rows: IntArray,
+    tail: float,
+    workers: Workers,
+    rule: EndsRule = ENDS,
+    chunk_entries: int = CHUNK_ENTRIES,
 ) -> tuple[FloatArray, FloatArray]:
     """Ends of the intervals that leave out ``tail``, (len(rows), n_classes) each."""
     shape = len(rows), mixtures.means.shape[1]
@@ -70,12 +75,16 @@ def interval_ends(
         spot = corner(len(mixtures.nus))
         mixture_ends(table, mixtures, rows[part], tail, rule.least, rule.snap, spot, lower[part], upper[part])
 
-    workers.run(work, _parts(*shape))
+    workers.run(work, _parts(*shape, chunk_entries))
     return lower, upper
 
 
 def probability_below(
-    mixtures: Mixtures, rows: IntArray, x: FloatArray | float, workers: Workers
+    mixtures: Mixtures,
+    rows: IntArray,
+    x: FloatArray | float,
+    workers: Workers,
+    chunk_entries: int = CHUNK_ENTRIES,
 ) -> FloatArray:
     """Probability that each entry is at most x, (len(rows), n_classes)."""
     shape = len(rows), mixtures.means.shape[1]
@@ -86,10 +95,10 @@ def probability_below(
         spot = corner(len(mixtures.nus))
         mixture_cdf(table, mixtures, rows[part], np.ascontiguousarray(points[part]), spot, out[part])
 
-    workers.run(work, _parts(*shape))
+    workers.run(work, _parts(*shape, chunk_entries))
     return out
 
 
-def _parts(n_rows: int, n_classes: int) -> list[slice]:
-    size = max(1, CHUNK_ENTRIES // max(1, n_classes))
+def _parts(n_rows: int, n_classes: int, chunk_entries: int) -> list[slice]:
+    size = max(1, chunk_entries // max(1, n_classes))
     return [slice(first, min(first + size, n_rows)) for first in range(0, max(n_rows, 1), size)]

@@ -40,7 +40,7 @@ def check_interval_method(method: str | IntervalMethod) -> None:
     >>> check_interval_method("wilson")
     """
     find = INTERVALS.find(method)
-    est = _fitted(find, 1)
+    est = _fitted(1)
     narrow = _interval(est, find, 0.5)
     for wider in (_interval(est, find, 0.5, True), _interval(est, find, 0.9), _interval(est, find, 0.99)):
         require((wider[0] <= narrow[0] + SLACK).all(), "a higher level does not raise a lower end")
@@ -52,11 +52,11 @@ def check_interval_method(method: str | IntervalMethod) -> None:
     est.refine()
     for end, there in zip(_interval(est, find, 0.9), before, strict=True):
         require_close(end, there, 1e-4, "votes that came and went leave the intervals as they were")
-    few, many = (float(np.mean(np.subtract(*_interval(_fitted(find, m), find, 0.9)))) for m in (1, 4))
+    few, many = (float(np.mean(np.subtract(*_interval(_fitted(m), find, 0.9)))) for m in (1, 4))
     require(-many <= -few + SLACK, f"four times the votes widen intervals: {-few:.3f} to {-many:.3f}")
 
 
-def _fitted(find: IntervalMethod, times: int) -> ProbabilisticLabelSpreading:
+def _fitted(times: int) -> ProbabilisticLabelSpreading:
     est = ProbabilisticLabelSpreading(alpha=0.8, n_jobs=1, random_state=0)
     return est.fit(clustered_graph(), times * vote_counts(300))
 
