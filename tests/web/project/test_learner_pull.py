@@ -10,6 +10,7 @@ from softspread.web.log.entry import VOTE, Entry
 from softspread.web.log.history import History
 from softspread.web.log.suggestions import written
 from softspread.web.project.learner import Learned, Learner
+from softspread.web.project.snapshots import load_learned, save_learned
 from web.conftest import CLASSES, item_names, three_clusters
 
 N, PEOPLE, PULL = 180, 5, 0.35
@@ -75,3 +76,17 @@ def test_an_undo_takes_back_what_the_vote_counted_for(fitted):
     undo = learner.history.standing_votes()[0].take(slice(lightest, lightest + 1))
     found = learned._as_counted(undo.with_weights(-undo.weights))
     assert found.weights.tolist() == pytest.approx([-counted.weights[lightest]])
+
+
+def test_a_restart_knows_the_pull_and_what_votes_counted_for(fitted, tmp_path):
+    """The saved fit of votes that count less is one of this log; undos take back what they did before."""
+    learner, _, _, labeler, pull = fitted
+    learned = Learned(labeler, len(learner.history), pull)
+    save_learned(tmp_path, learned)
+    again = load_learned(tmp_path, learner)
+    assert again.pull == pull
+    assert again._discounted == learned._discounted
+    whole = Learned(learner._fit_votes(learner.history.standing_votes()[0]), len(learner.history))
+    whole.labeler._votes._weights = 2.0 * whole.labeler._votes.weights  # more than anybody cast
+    save_learned(tmp_path, whole)
+    assert load_learned(tmp_path, learner) is None

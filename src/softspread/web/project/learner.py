@@ -6,10 +6,11 @@ votes that stand  ->  SoftLabeler  ->  Learned  ->  soft labels of any rows, mov
 import warnings
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from softspread._common.types import AnyArray, FloatArray, IntArray
+from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread.annotators.pull import Pull, estimate_pull, own_share
 from softspread.errors import SoftspreadWarning
 from softspread.estimators.fitted import parts_of
@@ -99,6 +100,21 @@ class Learned:
         return self
 
 
+class Shown(NamedTuple):
+    """What suggestions stood beside the votes, (m,) each."""
+
+    suggested: IntArray  # column of the class that led; -1: nothing is known
+    known: BoolArray
+    seen: BoolArray  # not withheld
+    agrees: BoolArray  # the vote with the suggestion
+
+    def pull(self) -> Pull | None:
+        """How far they pulled the votes; None where nobody saw one."""
+        if not self.seen.any():
+            return None
+        return estimate_pull(self.agrees[self.known], self.seen[self.known])
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Learner:
     """How the project's votes are learned from; the same for the page and for its exports."""
@@ -117,21 +133,27 @@ class Learner:
 
     def fit_corrected(self, stop: int | None = None) -> tuple[SoftLabeler, Pull | None]:
         """The fit, and how far suggestions pulled its votes: those that agree with one count less."""
-        table, places = self.history.standing_votes(stop)
-        labeler = self._fit_votes(table)
-        suggested, seen = (part[places] for part in self.history.columns("suggested", "seen"))
-        known = suggested >= 0
-        if not (known & seen).any():
+        table, shown = self._votes_and_shown(stop)
+        labeler, pull = self._fit_votes(table), shown.pull()
+        if pull is None:
             return labeler, None
-        agrees = known & (suggested == table.columns)
-        pull = estimate_pull(agrees[known], seen[known])
         for _ in range(PULL_ROUNDS if pull.lower > 0 else 0):  # else nothing says that there is a pull
-            p = labeler.predict_proba()[table.rows, np.maximum(suggested, 0)]
-            share = own_share(p, agrees, known & seen, pull.value)
+            p = labeler.predict_proba()[table.rows, np.maximum(shown.suggested, 0)]
+            share = own_share(p, shown.agrees, shown.seen, pull.value)
             counted = table.with_weights(table.weights * share)
             counted.repeats = table.repeats
             labeler = self._fit_votes(counted)
         return labeler, pull
+
+    def pull(self, stop: int | None = None) -> Pull | None:
+        """How far suggestions pulled the votes that stand after the first ``stop`` entries."""
+        return self._votes_and_shown(stop)[1].pull()
+
+    def _votes_and_shown(self, stop: int | None) -> tuple[VoteTable, "Shown"]:
+        table, places = self.history.standing_votes(stop)
+        suggested, seen = (part[places] for part in self.history.columns("suggested", "seen"))
+        known = suggested >= 0
+        return table, Shown(suggested, known, known & seen, known & (suggested == table.columns))
 
     def _fit_votes(self, table: VoteTable) -> SoftLabeler:
         votes = NamedVotes(table, self.names)

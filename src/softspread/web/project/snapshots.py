@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from softspread.annotators.pull import Pull
 from softspread.errors import SoftspreadError
 from softspread.estimators.fitted import parts_of
 from softspread.estimators.labeler import SoftLabeler
@@ -38,16 +39,17 @@ def load_learned(folder: Path, learner: Learner) -> Learned | None:
     for path in sorted(folder.glob(PATTERN), key=lambda path: path.stat().st_mtime, reverse=True):
         try:
             entries, labeler = int(path.stem.removeprefix("learned-")), load(path)
-            if isinstance(labeler, SoftLabeler) and _fits(labeler, entries, learner):
-                return Learned(labeler, entries).ready()
+            pull = learner.pull(entries)
+            if isinstance(labeler, SoftLabeler) and _fits(labeler, entries, learner, pull):
+                return Learned(labeler, entries, pull).ready()
             logger.warning("%s is of other votes, items or settings; learning from the log", path.name)
         except (SoftspreadError, ValueError) as error:
             logger.warning("%s cannot be used (%s); learning from the log", path.name, error)
     return None
 
 
-def _fits(labeler: SoftLabeler, entries: int, learner: Learner) -> bool:
-    parts = parts_of(labeler)
+def _fits(labeler: SoftLabeler, entries: int, learner: Learner, pull: Pull | None) -> bool:
+    parts, discounted = parts_of(labeler), pull is not None and pull.lower > 0
     return (
         entries <= len(learner.history)
         and labeler.classes_.tolist() == learner.names.classes.tolist()
@@ -55,7 +57,7 @@ def _fits(labeler: SoftLabeler, entries: int, learner: Learner) -> bool:
         and labeler.graph_.digest() == learner.graph.digest()
         and _same(labeler.prior, learner.prior)
         and _same(parts.features, learner.features)
-        and _same_votes(parts.votes, learner.history.standing_votes(entries)[0])
+        and _same_votes(parts.votes, learner.history.standing_votes(entries)[0], discounted)
     )
 
 
@@ -66,8 +68,12 @@ def _same(first: object, second: object) -> bool:
     return np.array_equal(np.asarray(first), np.asarray(second))
 
 
-def _same_votes(first: VoteTable, second: VoteTable) -> bool:
-    return len(first) == len(second) and all(
-        np.array_equal(getattr(first, name), getattr(second, name))
-        for name in ("rows", "columns", "weights", "annotators")
+def _same_votes(fitted: VoteTable, cast: VoteTable, discounted: bool) -> bool:
+    """Whether a fit has seen these votes; ``discounted``: some count less, as suggestions pulled them."""
+    same = len(fitted) == len(cast) and all(
+        np.array_equal(getattr(fitted, name), getattr(cast, name))
+        for name in ("rows", "columns", "annotators")
     )
+    if same and discounted:
+        return bool(((fitted.weights > 0) & (fitted.weights <= cast.weights)).all())
+    return same and np.array_equal(fitted.weights, cast.weights)
