@@ -1,7 +1,6 @@
 """Shared by all benchmarks: synthetic items, votes, fresh processes, targets, tables, JSON lines.
 
-items (n, 20), votes on 10 % of them  ->  tasks in processes of their own  ->  records  ->  table and JSON
-lines
+items (n, 20), votes on 10 % of them  ->  tasks in processes of their own  ->  records  ->  table, JSON lines
 """
 
 import json
@@ -41,9 +40,8 @@ class Settings:
     alphas: tuple[float, ...] = (0.5, 0.9, 0.99)
     live_sizes: tuple[int, ...] = (100_000,)
     live_votes: int = 200
-    tight_up_to: int = (
-        10_000  # largest n at which tol=1e-8 is measured as well: there every scale is a tight solve
-    )
+    # Largest n at which tol=1e-8 is measured as well: there every scale is a tight solve
+    tight_up_to: int = 10_000
     repeats: int = 3  # fits per setting, the median counts; one at 1M
     start_repeats: int = 5
     rival_votes: int = 100  # largest sample of votes solved one by one

@@ -23,9 +23,8 @@ IntArray = NDArray[np.int64]
 PRIOR_STRENGTH = 1e-4  # the estimator's default
 LEAST_EVIDENCE = 1e-3  # below, a soft label is mostly prior and nobody should read it
 TIGHT = 1e-10  # relative residual of the reference solves
-TIGHT_SCALE = (
-    1e-7  # certified share of a scale where tight local solves stand in for solves over the whole graph
-)
+# Certified share of a scale where tight local solves stand in for solves over the whole graph
+TIGHT_SCALE = 1e-7
 COLUMNS_AT_ONCE = 32
 SAMPLED_ITEMS = 32
 SCALES_AT_ONCE = 128

@@ -31,8 +31,7 @@ from benchmarks._common import (
 WARM_ITEMS = 2_000  # above the size up to which a dense factor is used, so that the same loops are compiled
 RIVAL_VOTES_LEAST = 3
 # Relative residuals of the solves per vote: about the loosest power of ten that keeps soft labels within 1e-4
-# (the
-# README has the figures). Where votes travel little, more items have so little evidence that p needs more
+# (figures in the README). Where votes travel little, more items have so little evidence that p needs more
 # digits.
 LITTLE_TRAVEL = 0.7  # alpha
 FGMRES_TOLS, CG_TOLS = (1e-6, 1e-5), (1e-7, 1e-6)  # below and above
@@ -40,9 +39,7 @@ FGMRES_STEPS = 200
 SEARCH_WARM_ITEMS = 5_000  # above the size up to which the search by cells compares all with all
 SEARCH_PROBE = 256  # queries that tell how long scikit-learn's search would take
 KEPT_ERROR_ITEMS = 1e-3  # evidence from which on soft labels are compared
-SECOND_VOTES = (
-    0.2  # share of the voted items that get a second vote, without which nothing tells the noise of votes
-)
+SECOND_VOTES = 0.2  # share of the voted items that get a second vote: only these show the noise of votes
 
 
 def peak_gib() -> float:

@@ -14,9 +14,8 @@ LEAST_RATIO = {10_000: 50.0, 100_000: 1_000.0, 1_000_000: 10_000.0}  # against o
 MILLION = 1_000_000
 MILLION_SECONDS, MILLION_GIB = 30.0, 2.0  # without k-NN
 MILLION_SEARCH_SECONDS, LEAST_RECALL = 75.0, 0.999
-ALL_VOTES_UP_TO = (
-    10_000  # the reference solves every vote up to this size, beyond a sample of items is compared
-)
+# The reference solves every vote up to this size, beyond a sample of items is compared
+ALL_VOTES_UP_TO = 10_000
 HEADER = (
     "n",
     "alpha",

@@ -37,9 +37,8 @@ from softspread.votes.ballots import Ballots
 from softspread.votes.table import VoteTable
 from softspread.votes.votes import single_votes
 
-UNSURE_ALPHA = (
-    0.95  # above, hindsight uses the tuning's own rough scales: exact ones take a minute and change no digit
-)
+# Above, hindsight uses the tuning's own rough scales: exact ones take a minute and change no digit
+UNSURE_ALPHA = 0.95
 HINDSIGHT = ALPHAS[:-1]  # 0.999 is far from the best everywhere here, and slow
 MOST_ITEMS = 1_000
 SHARES = (0.1, 0.3, 1.0, 2.0)  # votes per item

@@ -1,6 +1,7 @@
 """A small plan and one of its trials, for the tests of the reproduction."""
 
 from softspread.reproduce.plan import Trial, read_plan
+from softspread.reproduce.run import run_plans
 
 SMALL = """
 title = "Small"
@@ -26,6 +27,11 @@ draws = 1
 
 def small_plan(text=SMALL, quick=False):
     return read_plan("small", text, quick)
+
+
+def run_plan(plan, out, **options):
+    """The whole table of one plan."""
+    return run_plans([plan], out, **options)[plan.name]
 
 
 def one_trial(**changes):

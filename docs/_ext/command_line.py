@@ -48,7 +48,9 @@ def section(name: str, command: Any) -> str:
             shown.setdefault(panel, []).append((record[0], fill_in(record[1])))
     for panel, records in shown.items():
         lines += [f"**{panel}**", "", "| option | meaning |", "|---|---|"]
-        lines += [f"| `{cell(option)}` | {cell(meaning).replace('<', '&lt;')} |" for option, meaning in records]
+        lines += [
+            f"| `{cell(option)}` | {cell(meaning).replace('<', '&lt;')} |" for option, meaning in records
+        ]
         lines.append("")
     return "\n".join(lines)
 

@@ -1,7 +1,7 @@
 """The demo: what a few votes are worth on scikit-learn's digits, against the baselines, with known truth.
 
-    digits  ->  pixels, simulated p_true  ->  PCA, graph  ->  votes  ->  RMSE of each method at each budget
-    ->  page
+    digits  ->  pixels, simulated p_true  ->  PCA, graph  ->  votes
+            ->  RMSE of each method at each budget  ->  page
 
 Everything is computed here and nothing is printed; the command line prints, and `demo_page` makes the HTML.
 """
@@ -38,7 +38,7 @@ FOOTER = (
 
 @dataclass(frozen=True, slots=True)
 class DemoPlan:
-    """What the demo runs; on the digits, the best setting of each baseline lies inside its range."""
+    """Settings of the demo; on the digits, the best setting of each baseline lies inside its range."""
 
     budgets: tuple[float, ...] = (0.01, 0.1, 1.0)  # votes as a share of the items
     n_neighbors: int = 20
@@ -161,7 +161,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DemoResult:
-    """What the demo found."""
+    """Results of the demo."""
 
     seed: int
     n_draws: int

@@ -1,4 +1,4 @@
-"""What can go wrong, in the user's terms."""
+"""The exceptions and the warning, in the user's terms."""
 
 
 class SoftspreadError(Exception):
@@ -16,7 +16,7 @@ class SoftspreadError(Exception):
 
 
 class InputError(SoftspreadError, ValueError):
-    """What was handed in cannot be used; the message says what came, what is allowed and what to do.
+    """The input cannot be used; the message says what was given, what is allowed and what to do.
 
     Examples
     --------

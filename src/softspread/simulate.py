@@ -131,7 +131,7 @@ def draw_columns(p: FloatArray, rows: IntArray, uniform: FloatArray) -> IntArray
 # ----------------------------------------------------------------------------------------------------- people
 @dataclass(frozen=True, slots=True, eq=False)
 class Crowd:
-    """Simulated people: how each of them turns what they see into a vote, and how much each of them works.
+    """Simulated annotators: how each votes on what it sees, and how many votes each casts.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ def make_crowd(
     spammer_share: float = 0.0,
     uneven: float = 0.0,
 ) -> Crowd:
-    """People who err at random, some of whom do not look at all.
+    """Make annotators who err at random, some of whom vote without looking.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ import pytest
 from softspread.report import escape
 from softspread.reproduce.plan import load_plan, plan_names
 from softspread.reproduce.present.page import present, write_page
-from softspread.reproduce.run import Progress, run_plan
+from softspread.reproduce.run import Progress, run_plans
 
 pytest.importorskip("matplotlib", reason="needs matplotlib")
 MOONS = {"name": "two_moons", "n_items": 60, "n_steps": 30}
@@ -63,7 +63,7 @@ def test_every_experiment_runs_and_is_shown(name, tmp_path):
     if name == "dcic":
         pytest.importorskip("PIL", reason="needs Pillow")
     plan, progress = tiny(name), Progress()
-    frame = run_plan(plan, tmp_path, progress=progress)
+    frame = run_plans([plan], tmp_path, progress=progress)[plan.name]
     model_alone = sum("no predictions of a model" in reason for reason in progress.skipped)
     assert len(progress.skipped) == model_alone
     assert progress.n_run == len(plan.trials()) - sum(progress.skipped.values())

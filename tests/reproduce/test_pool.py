@@ -2,11 +2,11 @@
 
 import pandas as pd
 
-from small_plans import SMALL, small_plan
+from small_plans import SMALL, run_plan, small_plan
 from softspread.reproduce import pool
 from softspread.reproduce.plan import load_plan
 from softspread.reproduce.pool import Processes, pieces
-from softspread.reproduce.run import Progress, run_plan
+from softspread.reproduce.run import Progress
 
 
 def test_results_do_not_depend_on_the_number_of_processes(tmp_path):

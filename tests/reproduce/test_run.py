@@ -4,11 +4,11 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from small_plans import SMALL, small_plan
+from small_plans import SMALL, run_plan, small_plan
 from softspread.reproduce import pool
 from softspread.reproduce.measures import measure
 from softspread.reproduce.plan import read_plan
-from softspread.reproduce.run import Progress, read_rows, run_plan, run_plans, setting
+from softspread.reproduce.run import Progress, read_rows, run_plans, setting
 
 
 def test_a_run_has_one_row_a_trial_with_everything_in_it(tmp_path):

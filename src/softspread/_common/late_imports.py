@@ -1,8 +1,7 @@
 """Import a library only when something in it is used, even where another library imports it eagerly.
 
 scikit-learn imports scipy.stats, half the time of loading it, for functions that we never call. The command
-line, whose process is ours, lets it wait for good; a Python session of the user's only while our own modules
-are imported.
+line owns its process and defers scipy.stats for good; in a user's session only our own imports are deferred.
 """
 
 import importlib

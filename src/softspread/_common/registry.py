@@ -60,7 +60,7 @@ class Registry(Generic[T]):
         return name
 
     def get(self, name: Any) -> T:
-        """What the name stands for, imported when first asked for."""
+        """The object behind a name, imported on first use."""
         plugins = list(self._plugins().select(name=self.check(name)))
         if name not in self._built_in and len(plugins) == 1:
             return cast(T, self._load(plugins[0]))
@@ -70,7 +70,7 @@ class Registry(Generic[T]):
         return cast(T, getattr(import_module(module), attribute))
 
     def find(self, part: "str | T") -> T:
-        """What a name stands for, or the part itself where something callable was given."""
+        """The object behind a name; anything callable is returned as it is."""
         return part if callable(part) else self.get(part)
 
     def _plugins(self) -> EntryPoints:

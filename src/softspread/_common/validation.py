@@ -1,4 +1,4 @@
-"""What a user hands us -> arrays we trust. The only validation code; every message says what to do."""
+"""User input -> arrays we trust. The only validation code; every message says what to do."""
 
 import numbers
 from collections.abc import Callable, Sequence
@@ -156,7 +156,7 @@ def labels_or_counts(y: Any) -> AnyArray:
 
 
 def annotator_names(values: Any) -> AnyArray | None:
-    """Names of annotators, with None where nobody is named; None where nobody is named at all."""
+    """Names of annotators, None where a vote has none; None instead of an array where no vote has one."""
     array = _flat(values, "annotator")
     named = ~pd.isna(array)
     if named.all():

@@ -48,7 +48,7 @@ class LocalWork(NamedTuple):
 
 
 class ScaleGoal(NamedTuple):
-    """What is asked of the scales."""
+    """The accuracy that the scales must have."""
 
     delta: float  # certified accuracy
     want_peak: bool  # the largest entry, not only the seed's own
@@ -87,7 +87,7 @@ def _size_of(bits):
 
 @compiled
 def _size_to_add(work, n_members, n_outside, square_sum, first_round):
-    """Sizes up to this one are worth adding to P, such that P does not overshoot."""
+    """The last size of residuals to add to P, so that P does not overshoot."""
     limit = max(32.0, GROWTH * n_members)
     mean = square_sum / n_outside
     count = 0

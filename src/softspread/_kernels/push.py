@@ -216,7 +216,7 @@ def push_profiles(system, seeds, floor, unit):
 
 @compiled
 def push_sums(system, voted, item_factor, features, lipschitz, floor, unit, sums):
-    """Add what the votes on each item bring to every item they reach.
+    """Add the contribution of each item's votes to every item they reach.
 
     phi = x_u sources[s] item_factor[u]; ``sums[u]`` grows by weight phi, weight**2 phi**2 and, unless
     ``lipschitz`` is negative, weight phi min(1, L dist).

@@ -21,7 +21,7 @@ from softspread.heldout.crowd import Crowd
 
 @dataclass(frozen=True, slots=True)
 class ConfusionModel:
-    """What is assumed about confusions; source: docs/annotators.md."""
+    """Assumptions about confusions; source: docs/annotators.md."""
 
     strength: float = 20.0  # of r I + (1 - r) 1 u_a^T in each row of Pi_a
     steps: int = 3  # of expectation and maximisation; further ones hardly move the matrices

@@ -17,7 +17,7 @@ from softspread.heldout.crowd import Crowd
 
 @dataclass(frozen=True, slots=True)
 class ConsistencyModel:
-    """What is assumed about annotators; source: docs/annotators.md, chosen on simulated and real crowds."""
+    """Assumptions about annotators; source: docs/annotators.md, chosen on simulated and real crowds."""
 
     grid_size: int = 81  # values of r between 0 and 1
     # Diffusion blurs p_v, and annotators see the item itself: p_v moved away from the class shares ...
@@ -35,9 +35,8 @@ class ConsistencyModel:
     habit_strength: float = 10.0  # of the class shares in u_a
     least_weight: float = 1e-6  # keeps an item that only a spammer voted on above no evidence at all
     least_likelihood: float = 1e-6  # one impossible vote must not decide
-    least_strength: float = (
-        0.3  # of the class shares in p_v: an item hardly anybody else reaches proves nothing
-    )
+    # Of the class shares in p_v: an item hardly anybody else reaches proves nothing
+    least_strength: float = 0.3
 
     @property
     def sharpenings(self) -> list[tuple[float, float]]:
@@ -81,7 +80,7 @@ CONSISTENCY = ConsistencyModel()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
-    """What is known about r of each annotator."""
+    """Posterior of r for each annotator."""
 
     density: FloatArray  # (a, grid) probability of each r
     sharpening: tuple[float, float]  # the likeliest stretch and temper

@@ -25,7 +25,7 @@ from softspread.heldout.crowd import Crowd
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRule:
-    """When a crowd says something."""
+    """When the votes of a crowd allow ratings."""
 
     n_turns: int = 4  # each but the first costs a solve; stops as soon as the ratio suffices
     enough: float = 20.0  # likelihood ratio

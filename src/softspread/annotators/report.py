@@ -1,4 +1,4 @@
-"""What is known about annotators, and the factor of each one's votes."""
+"""Ratings of annotators, and the factor of each one's votes."""
 
 from dataclasses import dataclass, field
 
@@ -77,7 +77,7 @@ class AnnotatorReport(ShownAsTable):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnotatorFit:
-    """What the votes say about those who cast them, and how much each vote should count."""
+    """Ratings of annotators from their votes, and how much each vote should count."""
 
     weights: FloatArray  # (m,) factor of each row of the vote table, 1 without a name
     soft_votes: FloatArray | None  # (m, n_classes) what each row stands for; None = the class that was named

@@ -1,4 +1,4 @@
-"""What is said about an annotator: the one definition for the library, the command line, reports and pages.
+"""The verdict on an annotator, defined once for the library, the command line, reports and pages.
 
 P(consistency below the limit)  ->  flag  ->  what a reader sees, and what to do
 """

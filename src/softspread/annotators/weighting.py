@@ -37,7 +37,7 @@ class Weighting:
         return votes.take(self.fit.weights_for(votes.annotators, len(votes)) >= TRUSTED_WEIGHT)
 
     def apply(self, votes: VoteTable) -> VoteTable:
-        """The same votes as they count; one that stands for several classes becomes several.
+        """The votes with the weights they count with; a soft vote becomes one row per class.
 
         A vote of an annotator for an item and a class seen in the fit counts as it did there, so that taking
         it back leaves nothing; any other counts for the class it names, with its annotator's weight.

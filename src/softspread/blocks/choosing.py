@@ -29,7 +29,7 @@ LEAST_STRENGTH = 1e-4  # a weaker prior does not cover the errors of single prec
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chosen:
-    """What was chosen, and the votes as they count."""
+    """The chosen settings and the weighted votes."""
 
     alpha: float
     prior_strength: float
@@ -38,7 +38,7 @@ class Chosen:
 
 
 def search_space(job: Job, has_prior: bool) -> SearchSpace:
-    """What is open; a prior weaker than the arithmetic allows is refused."""
+    """The parameters to choose; a prior weaker than the arithmetic allows is refused."""
     given = job.settings
     space = SearchSpace.read(given.alpha, given.n_neighbors, given.prior_strength, has_prior)
     if min(space.strengths) < LEAST_STRENGTH:

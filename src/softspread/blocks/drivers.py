@@ -13,7 +13,7 @@ from softspread.blocks.tasks import run_task
 
 
 class Driver(Protocol):
-    """Runs tasks; knows nothing of what they do."""
+    """Runs tasks without knowing what they do."""
 
     n_threads: int  # of one task
 

@@ -1,4 +1,4 @@
-"""What a run is given besides embeddings: votes, names, a prior. The driver's process holds them.
+"""Inputs of a run besides embeddings: votes, names, a prior. The driver's process holds them.
 
 votes that stand + ids + classes + prior  ->  "votes", "names" and "prior", "ids" by block, for the tasks
 """

@@ -1,4 +1,4 @@
-"""What every task of a run knows: where blocks are kept, where items come from, and how they are numbered.
+"""Shared by all tasks of a run: where blocks are kept, where items come from, and how they are numbered.
 
 place of an item = start of its block + position in the block
 """

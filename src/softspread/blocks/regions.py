@@ -33,7 +33,7 @@ class Region:
         return np.searchsorted(self.places, places)
 
     def work(self, most_rows: int) -> LocalWork:
-        """Scratch memory for local solves that take at most so many rows."""
+        """Scratch memory for local solves of at most this many rows."""
         n, r = len(self.degrees), len(self.places)
         counts = np.diff(self.system.indptr[: r + 1])
         longest, rows = int(counts.max(initial=0)), min(r, most_rows)

@@ -47,12 +47,12 @@ def segments(total: int, size: int = SEGMENT) -> list[tuple[int, int]]:
 
 
 def stage_after(step: int) -> str:
-    """Name of the checkpoint after so many steps."""
+    """Name of the checkpoint after this many steps."""
     return f"mass-{step:04d}"
 
 
 def right_side(job: Job, block: int) -> RightSide:
-    """What the votes on a block's items put into the system: counts over scales, theory [mass]."""
+    """Right-hand side of a block: counts over scales, theory [mass]."""
     here, counts = votes_of_block(job, block)
     found = job.store.read("scales", block, ["scales"])["scales"]
     far = job.store.read("far", 0)

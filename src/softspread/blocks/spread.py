@@ -1,4 +1,4 @@
-"""Soft labels for more items than fit in memory: what Python and the command line call.
+"""Soft labels for more items than fit in memory, for Python and the command line.
 
 files of embeddings, votes  ->  plan, checks  ->  Runner  ->  a folder of Parquet parts
 """
@@ -276,7 +276,7 @@ def _run(runner: Runner, need: Need) -> dict[str, Any]:
 
 
 def check_interval(method: str) -> str:
-    """An interval that reads an item's mass alone; another one is refused with what is possible."""
+    """Check that the interval needs an item's mass alone; others are refused, with the possible ones."""
     if INTERVALS.check(method) not in IN_BLOCKS:
         raise InputError(
             f"{method!r} intervals need all items in memory at once; in blocks there are "

@@ -1,4 +1,4 @@
-"""The stages of a run by name: what makes one block of each, again and again the same.
+"""The stages of a run by name; each makes one block, the same one every time.
 
     cells -> assign -> gathered -> vectors -> (lists -> merged ->) neighbors -> halves -> affinity -> operator
     remainder -> scales -> far -> [solve] -> labels
@@ -43,7 +43,7 @@ def task_of(job: Job, stage: str) -> Task | None:
 
 
 def run_task(job: Job, stage: str, number: int) -> list[str]:
-    """Make one block; returns what was found damaged on the way, and made again.
+    """Make one block; returns the damaged blocks that had to be made again.
 
     Raises :class:`DamagedBlockError` for a block that no task makes: the driver knows how.
     """

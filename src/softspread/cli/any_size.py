@@ -27,7 +27,7 @@ ENDING = ".parquet"
 
 
 def check_blocks(inputs: FitInputs, intervals: IntervalOptions, others: Mapping[str, Any]) -> None:
-    """Refuse what a run in blocks cannot do, with what it can."""
+    """Refuse options that a run in blocks does not take; the message lists those that it takes."""
     if method_of(inputs.fit.method) != SPREADING:
         raise InputError(
             "--memory-limit and --cluster need --method pls: the blend's experts and its posterior hold all "

@@ -1,4 +1,4 @@
-"""What `spread` will take, from constants measured on two cores: within a factor of two, not better.
+"""Estimated time and memory of `spread`, from constants measured on two cores, within a factor of two.
 
 seconds = start + reading + neighbours + choice of alpha + scales and solve + intervals and writing
 bytes   = the libraries + X + the larger of (neighbours, graph) and (graph, masses, answers)
@@ -37,9 +37,8 @@ class CostModel:
     affinity_seconds: float = 2e-7  # per item and neighbour: weights, symmetry, degrees
     scale_seconds: float = 2.6e-4  # per voted item at alpha 0.9 among scale_items ...
     scale_items: int = 10_000
-    scale_power: float = (
-        0.3  # ... growing with this power of the number of items, as caches no longer hold them
-    )
+    # ... growing with this power of the number of items, as caches no longer hold them
+    scale_power: float = 0.3
     scale_limit: float = 5e-4  # ... up to this: profiles are local
     chosen_fit: float = 2.5  # a fit at alpha 0.95, in fits at 0.9
     tune_seconds: float = 1.7e-5  # per item and class: the solves of all settings tried
@@ -162,7 +161,7 @@ def estimate_cost(
 
 
 def show_cost(run: Run, inputs: FitInputs) -> None:
-    """Look at the shape of the files, not at the numbers in them, and say what the run would take."""
+    """Estimate time and memory from the shapes of the files, without reading their numbers."""
     from softspread._common.threads import count_threads
     from softspread.io.embeddings import look_at_embeddings
     from softspread.io.matching import read_classes

@@ -108,7 +108,7 @@ class Fit:
 
 
 def in_brief(est: GraphEstimator) -> str:
-    """What a fit has chosen, in a few words."""
+    """The choices of a fit, in a few words."""
     if isinstance(est, ProbabilisticLabelSpreading):
         return f"alpha {est.alpha_:g}{' (chosen)' if est.tuning_ is not None else ''}"
     if isinstance(est, SoftLabeler) and len(est.classes_):
@@ -157,7 +157,7 @@ def build_graph(run: Run, items: Items, options: GraphOptions) -> Items:
 
 
 def graph_facts(graph: Graph) -> dict[str, Any]:
-    """What is worth knowing about a graph, ready for JSON."""
+    """Facts about a graph, ready for JSON."""
     return {
         "edges": graph.n_edges // 2,
         "components": graph.n_components,

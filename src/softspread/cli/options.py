@@ -91,7 +91,7 @@ ThreadsOption = Annotated[int | None, option("How many to use; default: all core
 
 @dataclass(frozen=True)
 class GraphOptions:
-    """How items are tied."""
+    """How neighbours are found."""
 
     n_neighbors: Annotated[str, option("Neighbours per item; with --method pls also 'auto'.")] = "20"
     bandwidth: Annotated[str, option("Width of the kernel: 'kth', 'mean' or a number, sigma squared.")] = (
@@ -219,7 +219,7 @@ PriorOption = Annotated[
 
 @dataclass(frozen=True)
 class FitOptions:
-    """How soft labels are made of votes."""
+    """How votes become soft labels."""
 
     method: Annotated[
         str,
@@ -315,7 +315,7 @@ class IntervalOptions:
 
 @dataclass(frozen=True, slots=True)
 class SizeOptions:
-    """Where more items than fit in memory are worked on."""
+    """Data larger than memory."""
 
     memory_limit: Annotated[
         str | None,

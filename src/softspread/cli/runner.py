@@ -1,4 +1,4 @@
-"""What every command does besides its work: options, workspace, progress, warnings, errors, the answer.
+"""Shared by all commands: options, workspace, progress, warnings, errors, the answer.
 
 Errors go to standard error in a line or two that say what to do. Exit code 2: bad input or an output that
 cannot be written; 1: a failure; 130: interrupted. ``--debug`` shows the traceback instead. Progress and
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from softspread.io.workspace import Workspace
 
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
-BAD_INPUT, FAILURE, INTERRUPTED = 2, 1, 130
+BAD_INPUT, FAILURE, INTERRUPTED = 2, 1, 130  # exit codes
 WORDS = {bool: "true or false", int: "a whole number", float: "a number"}
 OFTEN = (  # options that stand first in the help of every command that has them
     *("embeddings", "votes", "out", "report", "classes", "method", "confidence", "workspace"),
@@ -92,7 +92,7 @@ class Run:
         self.note(f"{name}{result[-1]} ({time.monotonic() - begin:.1f} s)")
 
     def note(self, text: str) -> None:
-        """Print something worth knowing on standard error."""
+        """Print a note on standard error."""
         if not self.common.quiet:
             print(text, file=sys.stderr)
 
@@ -195,7 +195,7 @@ def print_table(
 
 
 def plain(value: Any) -> Any:
-    """Anything as values that JSON knows; NaN and infinity become null.
+    """Convert to values that JSON can hold; NaN and infinity become null.
 
     Examples
     --------
@@ -223,7 +223,7 @@ class CommandWithChoices(typer.core.TyperCommand):
         super().format_help(ctx, formatter)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Print the options by what they are about, those that are needed most often first."""
+        """Print the options by topic, the most common ones first."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for entry in self.get_params(ctx):
             record = entry.get_help_record(ctx)
@@ -314,7 +314,7 @@ def _check_nothing_typed(context: typer.Context) -> None:
 
 
 def _fields(group: Any) -> list[inspect.Parameter]:
-    """The options of a group, and of the groups inside it; in the help they stand under what it is about."""
+    """The options of a group and of the groups inside it; the help lists them under the group's topic."""
     about = (group.__doc__ or "").splitlines()[0].rstrip(".")
     found = []
     for name, kind in typing.get_type_hints(group, include_extras=True).items():

@@ -1,4 +1,4 @@
-"""What a run of `spread` says about itself: facts for files and JSON, and the lines on the screen.
+"""The summary of a run of `spread`: facts for files and JSON, and lines for the screen.
 
 fit, soft labels  ->  facts (the same inputs and versions give the same)  ->  document  ->  rows of text
 """
@@ -24,7 +24,7 @@ FILE_LIBRARIES = ("pandas", "pyarrow")  # soft labels from files depend on these
 
 
 def run_facts(fit: Fit) -> dict[str, Any]:
-    """What went in and what was learned, ready for JSON."""
+    """Inputs and what was learned from them, ready for JSON."""
     est, votes = fit.est, fit.matched.found.table
     several = fit.matched.several is not None
     file, names = fit.matched.file, votes.annotators
@@ -71,7 +71,7 @@ def _parameters(fit: Fit) -> dict[str, Any]:
 
 
 def _learned(est: Any) -> dict[str, Any]:
-    """What the votes have taught: weights and trust of the blend, or the choice of alpha."""
+    """What was learned from the votes: weights and trust of the blend, or the choice of alpha."""
     if not isinstance(est, SoftLabeler):
         return {"chosen_by": None if est.tuning_ is None else est.tuning_.summary()}
     weights = est.weights_
@@ -102,7 +102,7 @@ def evidence_facts(evidence: FloatArray) -> dict[str, Any]:
 
 # -------------------------------------------------------------------------------------------------- in words
 def weights_in_words(weights: Mapping[str, float], shown: int = SHOWN_EXPERTS) -> str:
-    """The largest experts with their shares, and what the others have together.
+    """The largest experts with their shares, and the others' total.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def _percent(share: float) -> str:
 
 
 def show_summary(console: Any, document: Mapping[str, Any]) -> None:
-    """Print what came out, one line for each thing worth knowing."""
+    """Print the results, one line each."""
     from rich.markup import escape
     from rich.table import Table
 

@@ -3,9 +3,8 @@
     name (, folder)  ->  Dataset(X, p_true, votes, images, ...)
 
 Synthetic datasets and the digits need nothing. The others are read from a local copy in the format in which
-they are
-distributed: :func:`describe` says what to download, :func:`load` checks and parses it. Nothing here opens a
-connection.
+they are distributed: :func:`describe` says what to download, :func:`load` checks and parses it. Nothing here
+opens a connection.
 """
 
 from softspread.datasets.dataset import Dataset, Source, normalized_entropy

@@ -1,4 +1,4 @@
-"""What every dataset is.
+"""The form that all datasets have.
 
 normalised entropy of a soft label = -sum p ln p / ln C, in [0, 1]        theory: [normalised entropy]
 """
@@ -23,7 +23,7 @@ class LackingError(InputError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
-    """Items, and what is known about their labels; what a dataset lacks is None.
+    """Items and their known labels; parts that a dataset lacks are None.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ from softspread.errors import InputError, StoreError
 from softspread.votes.votes import Votes
 
 RAW = "raw_datasets"
-N_FOLDS = 5
+N_FOLDS = 5  # the benchmark's own
 NAMES = (
     *("Benthic", "CIFAR10H", "MiceBone", "Pig", "Plankton", "QualityMRI"),
     *("Synthetic", "Treeversity#1", "Treeversity#6", "Turkey"),

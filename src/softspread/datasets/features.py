@@ -107,7 +107,7 @@ def _write(path: Path, array: Any, how: Mapping[str, Any]) -> Path:
 
 
 def work_folder(home: Path, name: str) -> Path:
-    """A folder for the state of a step, so that a killed run goes on where it was."""
+    """A folder for the state of a step, so that an interrupted run can resume."""
     return home / WORK / name
 
 

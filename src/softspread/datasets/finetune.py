@@ -2,11 +2,11 @@
 
 Each image keeps the prediction of a classifier that has not seen it.
 
-    folds 1 .. k:  train on the others  ->  softmax on the fold;  together (n, n_classes), every item out of
-    fold
+    folds 1 .. k:  train on the others  ->  softmax on the fold
+    together (n, n_classes), every item out of fold
 
 Needs torch (and transformers for a model by name) and a model whose weights are on this machine. With a
-folder to keep its state in, a killed run goes on where it was and ends with the same soft labels. A quick
+folder to keep its state in, a killed run resumes where it stopped and ends with the same soft labels. A quick
 version, a classifier on features, is :func:`softspread.simulate.simulate_soft_labels`.
 """
 
@@ -141,9 +141,8 @@ class TrainSettings:
     side: int = SIDE
     device: str = "cpu"
     seed: int = 0
-    augment: bool = (
-        False  # flips, quarter turns, zoom and colours, as the DCIC benchmark's evaluation has them
-    )
+    # Flips, quarter turns, zoom and colours, as the DCIC benchmark's evaluation has them
+    augment: bool = False
     class_weights: tuple[float, ...] = ()  # by the most probable class of a target; empty: all alike
 
     def n_steps(self, n_images: int) -> int:
@@ -154,7 +153,7 @@ class TrainSettings:
 
 @dataclass(slots=True)
 class Saved:
-    """The state of a training, written now and then, so that a killed one goes on and ends the same."""
+    """The state of a training, saved regularly, so that an interrupted one resumes and ends the same."""
 
     path: Path
     seconds: float = SAVE_SECONDS
@@ -365,7 +364,7 @@ def write_soft_labels(
 ) -> FineTuned:
     """Simulate a dataset's soft labels by fine-tuning; keep them and how they were made in its folder.
 
-    A killed call goes on where it was: its state is in ``keep``, by default a hidden folder beside them.
+    A killed call resumes where it stopped: its state is in ``keep``, by default a hidden folder beside them.
     """
     if data.labels is None:
         raise InputError(f"{data.name} has no images with hard labels to train on.")

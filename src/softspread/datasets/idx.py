@@ -1,7 +1,6 @@
 """IDX, the format in which MNIST and EMNIST are distributed, packed with gzip or not.
 
-two zero bytes, type (8 = unsigned byte), number of dimensions, each dimension as 4 bytes big-endian, the
-bytes
+two zero bytes, type (8 = unsigned byte), number of dimensions, each dimension (4 bytes, big-endian), data
 """
 
 import gzip

@@ -2,8 +2,8 @@
 
     answers.txt: one line per image, one number per annotator, -1 = no vote;  labels_train.txt: the true class
 
-Distributed by F. Rodrigues with "Learning supervised topic models for classification and regression from
-crowds".
+Distributed by F. Rodrigues with "Learning supervised topic models for classification and regression
+from crowds".
 """
 
 from pathlib import Path

@@ -11,11 +11,10 @@ from softspread._common import validation
 from softspread.datasets.dataset import Dataset, Source
 
 N_MOONS = 1_000  # the paper's text; its published raw results have 10,000
-MOON_NOISE = 0.1
+MOON_NOISE = 0.1  # of make_moons: the moons stay apart
 HIDDEN = (20, 20)  # units of the network that makes the soft labels
-N_STEPS = (
-    2_500  # of Adam, in batches of 200: soft labels as sharp as those behind the authors' published runs
-)
+# Of Adam, in batches of 200: soft labels as sharp as those behind the authors' published runs
+N_STEPS = 2_500
 BATCH = 200  # items per step of Adam
 
 

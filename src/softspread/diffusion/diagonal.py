@@ -1,4 +1,4 @@
-"""What an item keeps of its own votes: the diagonal of M = (I - alpha S)^-1, in one place.
+"""How much of its own votes an item keeps: the diagonal of M = (I - alpha S)^-1.
 
     phi_qq = M_qq / s_q        theory: [leave one out], [scale]
 
@@ -24,7 +24,7 @@ from softspread.diffusion.solver import MOST_COLUMNS
 
 
 class OwnScales(NamedTuple):
-    """Scales of some items, what each keeps of a vote of its own, and how far both may be off."""
+    """Scales of some items, how much of its own vote each keeps, and the error of both."""
 
     scales: FloatArray  # (v,)
     reach: FloatArray  # (v,)  phi_qq

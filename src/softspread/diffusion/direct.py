@@ -18,9 +18,8 @@ from softspread.diffusion.solver import MOST_DENSE_ITEMS, GraphSolver, Solution,
 from softspread.errors import InputError
 from softspread.graph.graph import Graph
 
-ONE_THREAD_ITEMS = (
-    2_000  # below, BLAS threads wait for each other longer than they work, above all on a busy machine
-)
+# Below, BLAS threads wait for each other longer than they work, above all on a busy machine
+ONE_THREAD_ITEMS = 2_000
 
 
 class DenseSolver(GraphSolver):

@@ -1,10 +1,10 @@
-"""Items that next to nothing reaches: their mass to as many digits as everybody else's.
+"""Mass of items that receive next to nothing, to as many digits as that of any other item.
 
     (I - alpha S_TT) x_T = B_T + alpha S_TA x_A        T: faint items, A: the others         theory: [faint]
 
 A solver's error is small beside all votes, not beside the 1e-12 that an item far from every vote receives,
 and without a prior the soft label of that item is a ratio of two such numbers. So the items that are known
-well enough are held, the others are solved for by themselves, and those still too faint once more. S and B
+well enough are fixed, the others are solved for by themselves, and those still too faint once more. S and B
 have no negative entry: an error of the share e on the held items becomes an error of at most the share e on
 the others.
 """

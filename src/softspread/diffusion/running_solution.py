@@ -78,7 +78,7 @@ class RunningSolution:
         return self.Y.shape[1]
 
     def arrays(self) -> dict[str, FloatArray]:
-        """What must be saved to go on from here; opaque, for :meth:`restore` on the same graph."""
+        """The arrays to save; opaque, for :meth:`restore` on the same graph."""
         return {"Y": self.Y, "R": self.R}
 
     def restore(
@@ -104,7 +104,7 @@ class RunningSolution:
 
     # ------------------------------------------------------------------------------------ following the votes
     def push(self, new: VoteTable, edges_per_vote: float) -> None:
-        """Take in new votes, visiting about ``edges_per_vote`` edges for each; bounds hold what is left."""
+        """Add new votes, visiting about ``edges_per_vote`` edges for each; the bounds cover the rest."""
         self.sharp = None
         diffusion, floor = self.diffusion, self._floor
         amounts = diffusion.sources(new.rows, new.weights)

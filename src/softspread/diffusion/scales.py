@@ -4,8 +4,8 @@
 
 A small local solve per distinct voted item gives x with residual r = e_q - (I - alpha S) x; then
 
-    M_qq = x_q + x.r + r.M r,   |r|^2 / (1 + alpha) <= r.M r <= |r|^2 / (1 - alpha)          theory: [scale
-    certificate]
+    M_qq = x_q + x.r + r.M r,   |r|^2 / (1 + alpha) <= r.M r <= |r|^2 / (1 - alpha)
+                                                                              theory: [scale certificate]
 
 so that a loose solve gives a tight scale with a proven bound. What is left of r.M r is nearly the same
 multiple of |r|^2 for all items of a graph: fitted on a fixed sample of items it makes the scale several times
@@ -78,7 +78,7 @@ class ScaleReport:
 
 
 class _Known:
-    """What has been found out about the scales of one graph at one alpha."""
+    """All that has been computed about the scales of one graph at one alpha."""
 
     def __init__(self, n_items: int) -> None:
         self.scales = np.full(n_items, np.nan)
@@ -143,7 +143,7 @@ class ScaleFinder:
         self._scratch = threading.local()
 
     def with_workers(self, workers: Workers) -> "ScaleFinder":
-        """The same finder at work with other threads; what one finds, both know."""
+        """The same finder with other threads; both share their results."""
         other = copy(self)
         other._workers = workers
         return other

@@ -36,7 +36,7 @@ def no_progress(steps: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SolveReport:
-    """What a solve of (I - alpha S) X = B reached, measured on the answer itself.
+    """Accuracy of a solve of (I - alpha S) X = B, measured on the answer itself.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class SolveReport:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """X with (I - alpha S) X = B, and what is left over."""
+    """X with (I - alpha S) X = B, and its residual."""
 
     X: FloatArray  # (n, columns)
     R: FloatArray  # (n, columns)  B - (I - alpha S) X
@@ -167,7 +167,7 @@ def measure(
 
 
 class GraphSolver:
-    """What the built-in solvers share: the system that they solve, and the measured answer."""
+    """Base of the built-in solvers: the system, and the answer with its measured residual."""
 
     name: str
 

@@ -1,10 +1,9 @@
-"""Is the space any good? One row per space, to choose encoder, reducer and dimension by.
+"""How good is a space? One row per space, to choose encoder, reducer and dimension.
 
 * silhouette (needs known classes): mean over items of (b - a) / max(a, b), a the mean distance to the own
-class, b to
-  the nearest other; the paper's measure
+  class, b to the nearest other; the paper's measure
 * held-out Brier score (needs votes, no truth): each vote is predicted from the others, spread over the
-space's graph
+  space's graph
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""What stands behind the ids: files on disk or values in memory, each with a digest.
+"""The contents behind the ids: files on disk or values in memory, each with a digest.
 
-A digest tells contents apart; a stamp says, without reading, that a file may have changed.
+A digest identifies a content; a stamp shows, without reading, that a file may have changed.
 """
 
 import os

@@ -338,7 +338,7 @@ def _fill(
 
 
 def _encoded(batch: Batch, model: Encoder) -> Features | None:
-    """Features of what has to be encoded, (ready, d)."""
+    """Features of the items that must be encoded, (ready, d)."""
     if not batch.ready.any():
         return None
     inputs = batch.to_encode()

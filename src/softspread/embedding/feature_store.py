@@ -26,7 +26,7 @@ from softspread.embedding.contents import stamp_bytes
 from softspread.embedding.items import Items
 from softspread.errors import SoftspreadWarning, StoreError
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 1  # of the parts; raised when older code could misread them
 KIND = "features-part"
 PART_ITEMS = 4096  # features in memory before they are written
 PART_SECONDS = 15.0  # ... and no more work than this is lost when a run is killed

@@ -46,7 +46,7 @@ class Batch:
     failures: list[tuple[int, str]]  # rows that cannot be read, and why
 
     def to_encode(self) -> Pixels | list[str]:
-        """Only what has to pass the encoder."""
+        """Only the items that must be encoded."""
         if isinstance(self.inputs, list):
             return [text for text, ready in zip(self.inputs, self.ready, strict=True) if ready]
         pixels: Pixels = self.inputs if self.ready.all() else self.inputs[self.ready]

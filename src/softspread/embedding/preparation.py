@@ -1,7 +1,7 @@
 """One image of any kind to the pixels that a model expects.
 
-    file or array -> 8-bit RGB, upright -> resized and cropped (3, height, width) -> (pixel / 255 - mean) /
-    std
+    file or array -> 8-bit RGB, upright -> resized and cropped (3, height, width)
+                  -> (pixel / 255 - mean) / std
 
 A JPEG is decoded at a fraction of its size where the model needs no more, and only what survives the crop is
 resized; the result is that of resizing first and cropping then.
@@ -30,16 +30,14 @@ Resizer = Callable[
 ]  # (h, w, 3) image, height, width, Pillow's filter -> resized
 
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-DRAFT_GAP = (
-    2  # a JPEG is decoded at twice the size wanted at least, so that resizing still averages enough pixels
-)
+# A JPEG is decoded at twice the size wanted at least, so that resizing still averages enough pixels
+DRAFT_GAP = 2
 BILINEAR, BICUBIC = 2, 3  # Pillow's numbers, which model folders use too
 LARGEST_WASTE = 4  # times the crop that a resizer may produce; long strips are left to Pillow
-WHOLE_8_BIT, WHOLE_16_BIT = 255.0, 65535.0
-CONVNEXT_WARPS_FROM = (
-    384  # at this size and above its preparation squeezes the whole image instead of cropping
-)
-CONVNEXT_CROP_SHARE = 224 / 256
+WHOLE_8_BIT, WHOLE_16_BIT = 255.0, 65535.0  # the largest value of a channel
+# At this size and above its preparation squeezes the whole image instead of cropping
+CONVNEXT_WARPS_FROM = 384
+CONVNEXT_CROP_SHARE = 224 / 256  # of the shorter side, as its preparation in transformers has it
 # Model folders written years ago give a single number as size; these kinds mean a square by it, others an
 # edge.
 _SQUARE_KINDS = ("vit", "deit", "beit", "siglip", "swin")
@@ -55,9 +53,8 @@ class Preparation:
 
     height: int
     width: int  # of what the model sees
-    shortest_edge: int | None = (
-        None  # resize the shorter side to this, then crop; None: squeeze to height x width
-    )
+    # Resize the shorter side to this, then crop; None: squeeze to height x width
+    shortest_edge: int | None = None
     mean: tuple[float, ...] = (0.0, 0.0, 0.0)
     std: tuple[float, ...] = (1.0, 1.0, 1.0)
     resample: int = BICUBIC
@@ -197,7 +194,7 @@ def _draft(image: "Image", wanted: Preparation) -> None:
 
 
 _TURNS = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}  # EXIF orientation -> Pillow's Transpose
-_ORIENTATION = 0x0112
+_ORIENTATION = 0x0112  # EXIF's tag
 
 
 def _is_turned(image: "Image") -> int | None:
@@ -211,7 +208,7 @@ def _is_turned(image: "Image") -> int | None:
 
 
 def _upright_rgb(image: "Image", turned: int | None) -> "Image":
-    """8-bit RGB; what is transparent becomes white, as a viewer shows it."""
+    """8-bit RGB; transparent parts become white, as in a viewer."""
     from PIL import Image
 
     image.load()

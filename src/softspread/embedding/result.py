@@ -1,4 +1,4 @@
-"""What embedding gives: ids, places, how they were made, and the fitted reducer for new items.
+"""The result of embedding: ids, places, how they were made, and the fitted reducer for new items.
 
 X.parquet: item, x (list of float32), how it was made in the schema's metadata
 X.parquet.reducer.npz: the arrays of the fitted reducer, beside it
@@ -24,7 +24,7 @@ from softspread.errors import InputError, StoreError
 from softspread.io.embeddings import embeddings_of
 from softspread.io.tables import arrow_names, read_table, single_precision, write_parquet
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 1  # of saved reducers; raised when older code could misread them
 REDUCER_ENDING = ".reducer.npz"
 
 

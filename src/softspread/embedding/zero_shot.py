@@ -1,7 +1,7 @@
 """A prior from the names of the classes alone: how well each image fits a sentence about each class.
 
-    p[i, c] = softmax over c of  t cos(image_i, text_c),   text_c of "an image of a {class}",  t the model's
-    temperature
+    p[i, c] = softmax over c of  t cos(image_i, text_c)
+    text_c of "an image of a {class}",  t the model's temperature
 
 The paper's zero-shot baseline, and by ``prior=`` pseudo-votes for the estimator.
 """
@@ -161,7 +161,7 @@ def zero_shot_of(
 
 
 def temperature_of(encoder: Encoder) -> float:
-    """What the encoder multiplies cosines by; refuses encoders that do not join images and text."""
+    """The encoder's factor of cosines; encoders that do not join images and text are refused."""
     temperature = getattr(encoder, "temperature", None)
     if temperature is None:
         raise InputError(f"zero-shot needs a model of images and text such as 'clip', got {encoder.name!r}.")

@@ -1,4 +1,4 @@
-"""Words become numbers: what an estimator is fitted with where the user wrote "auto".
+"""From "auto" to numbers: the settings that an estimator is fitted with.
 
     votes  ->  graph, alpha, prior strength by held-out votes (`tuning`)
            ->  how much each annotator's votes count (`annotators`)  ->  alpha and strength again, weighted
@@ -27,7 +27,7 @@ from softspread.votes.table import VoteTable
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Settings:
-    """What was chosen."""
+    """The chosen settings."""
 
     diffusion: Diffusion  # with the scales that were found on the way
     prior_strength: float
@@ -46,7 +46,7 @@ def choose_settings(
     *,
     advise: bool = True,
 ) -> Settings:
-    """Choose what is open; ``items`` is a Graph where no number of neighbours is to be chosen.
+    """Choose the open parameters; ``items`` is a Graph where the number of neighbours is given.
 
     Without ``advise`` no warning says that second votes are missing: the caller says so elsewhere.
     """
@@ -105,5 +105,5 @@ def _neutral(reason: str, annotator_model: str) -> bool:
 
 
 def rate_only(diffusion: Diffusion, votes: VoteTable, n_classes: int) -> AnnotatorReport:
-    """What the votes say about those who cast them, where it changes no weight."""
+    """Ratings of annotators that change no weight."""
     return fit_annotators(diffusion, votes, n_classes).report

@@ -1,4 +1,4 @@
-"""What all estimators share: keeping votes, and the scikit-learn habits around them.
+"""Base of all estimators: votes, names, and the scikit-learn interface.
 
     X, y  ->  VoteTable (rows, columns, weights, annotators)  ->  Evidence  ->  soft labels with intervals
 
@@ -39,7 +39,7 @@ from softspread.votes.votes import Votes, has_vote
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """What is known about the fitted items, or about new ones."""
+    """Evidence and soft labels of the fitted items, or of new ones."""
 
     evidence: Evidence
     p: FloatArray  # (n, n_classes)
@@ -48,7 +48,7 @@ class Answer:
 
 
 class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of the estimators: a subclass says how votes become evidence."""
+    """Base of the estimators: a subclass defines how votes become evidence."""
 
     prior: Any = None
     prior_strength_ = 0.0  # the baselines' prior only fills items without any evidence
@@ -291,7 +291,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         new_classes: str | None = None,
     ) -> Self:
-        """Take in further votes; only the new votes' work is done.
+        """Add votes; only the new votes cost work.
 
         What was chosen by the fit, alpha above all, stays: fit again after many new votes.
 
@@ -411,7 +411,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._names.with_classes(unknown)
 
     def _add(self, new: VoteTable, names: Names) -> Self:
-        """Take in votes on known items; a failure leaves the estimator as it was."""
+        """Add votes on known items; a failure leaves the estimator as it was."""
         changed = self._change_by(new, names)
         before, votes = (self._names, self.prior_, self._votes.cast), self._votes
         n_new = len(names.classes) - len(self.classes_)

@@ -1,4 +1,4 @@
-"""What a fitted SoftLabeler holds: for what follows its votes, or compares it with others."""
+"""The parts of a fitted SoftLabeler, for code that follows its votes or compares it with others."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What estimators on a graph of neighbours share: the graph, annotators' weights, reasons for uncertainty."""
+"""Base of estimators on a graph: the graph, annotators' weights, reasons for uncertainty."""
 
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -152,7 +152,7 @@ class GraphEstimator(GrowingEstimator):
         return int(self._names.rows([item])[0]), top
 
     def _forget_derived(self) -> None:
-        """What is derived from the votes and kept until they change."""
+        """Drop all that is derived from the votes and kept until they change."""
         self._kept: dict[str, Any] = {}
         self._unrated: AnnotatorReport | None = None
 

@@ -32,7 +32,7 @@ class GrowingEstimator(VotesEstimator):
     def add_items(
         self, X: ArrayLike, item_ids: ArrayLike | None = None, *, prior: ArrayLike | None = None
     ) -> Self:
-        """Take in further items; nobody has voted on them yet.
+        """Add items that have no votes yet.
 
         They join the graph, where old items get new neighbours if these are nearer. What the fit has chosen
         or learned stays until the next one.

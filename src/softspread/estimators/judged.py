@@ -1,4 +1,4 @@
-"""How good the soft labels are and whether further votes pay: what estimators with a posterior share."""
+"""Base of estimators with a posterior: how good the soft labels are, and whether more votes pay off."""
 
 from os import PathLike
 from pathlib import Path
@@ -181,7 +181,7 @@ class JudgedEstimator(GraphEstimator):
         confidence_level: float = 0.9,
         random_state: RandomState = None,
     ) -> pd.DataFrame:
-        """Whether predictions hold what they promise, at several confidence levels.
+        """How often predictions at several confidence levels hold, against their promise.
 
         Without a truth, held-out votes judge: a set of the most probable classes with a probability of 0.8
         together should hold 80 % of them; the last class of a set counts in part. This checks the soft labels

@@ -66,7 +66,7 @@ class RefitRule:
     fewest: int = 20  # votes; below, a fit after every vote would be no better
 
     def due(self, n_since: int, n_fitted: int) -> bool:
-        """Whether so many votes since a fit to so many ask for another one."""
+        """Whether another fit is due ``n_since`` votes after one to ``n_fitted``."""
         return n_since > max(self.fewest, self.share * n_fitted)
 
 
@@ -385,7 +385,7 @@ class SoftLabeler(JudgedEstimator):
         prior: ArrayLike | None = None,
         features: ArrayLike | None = None,
     ) -> Self:
-        """Take in further items; nobody has voted on them yet.
+        """Add items that have no votes yet.
 
         They join the graph at once, where old items get new neighbours if these are nearer, and are answered
         as new items. Experts, weights and trust stay until :meth:`refit`, which runs by itself after a

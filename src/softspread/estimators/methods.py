@@ -1,4 +1,4 @@
-"""The methods by name, and the words that they take: what the command line and the page can fit.
+"""The methods that the command line and the page can fit, by name.
 
     "auto"  ->  "blend"  ->  SoftLabeler
 

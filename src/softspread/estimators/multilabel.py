@@ -89,7 +89,7 @@ class Questions:
         *,
         new_classes: Any = None,
     ) -> None:
-        """Take in the answers of some rows; if one is refused, none is taken."""
+        """Add the answers of some rows, all or none."""
         if new_classes is not None:
             raise InputError("a further class of kind='multilabel' is a further question; fit again with it.")
         self._change(items, labels, annotators, weights, "update", "undo")

@@ -2,7 +2,7 @@
 
     votes, X  ->  logistic regression, out of fold for voted items  ->  prior (n, n_classes)  ->  spreading
 
-Spreading knows who is near whom; a classifier knows what the features say at large. An item with votes gets
+Spreading uses neighbourhoods; a classifier uses the features as a whole. An item with votes gets
 the prediction of a classifier that has not seen them, so that held-out votes can tell what the prior is
 worth: trained on an item's own votes, it would repeat them and look better than it is.
 """

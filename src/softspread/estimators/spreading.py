@@ -409,7 +409,7 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         self._forget_answers()
 
     def _forget_answers(self) -> None:
-        """What is derived from the votes at rest and kept until they change."""
+        """Drop all that is derived from the refined votes and kept until they change."""
         self._forget_derived()
         self._chooser: tuple[SpreadState, int] | None = None
 
@@ -647,7 +647,7 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
 
     @property
     def solve_report_(self) -> SolveReport | None:
-        """What the last solve reached; None before the first vote needed one."""
+        """Accuracy of the last solve; None before the first one."""
         check_is_fitted(self)
         return self._state.solve_report
 

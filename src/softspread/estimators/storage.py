@@ -139,7 +139,7 @@ def _packed_questions(
 
 
 def load(path: str | Path) -> VotesEstimator:
-    """Read an estimator that :func:`save` wrote; it answers and learns on as if it had never left memory.
+    """Read an estimator that :func:`save` wrote; it answers and learns exactly as before.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def load(path: str | Path) -> VotesEstimator:
     Returns
     -------
     estimator
-        It answers and learns on as if it had never left memory.
+        The estimator, which answers and learns exactly as before.
 
     See Also
     --------

@@ -47,7 +47,7 @@ class CellRule:
     listed_for_moves: int = 64  # looked at to find the nearest centre
     fewest_visits: int = 8  # where tuning starts: too few for the target nearly everywhere
     listed_per_visit: int = 4  # of the cells listed for its own cell, an item visits the nearest quarter
-    patience: float = 2.5  # tuning ends when this many times the visits find no more
+    patience: float = 2.5  # tuning ends when this many times the visits find nothing better
     # Of one cell: copies of one item share a centre, and all of them would be compared with each other
     most_items: int = 256
     all_pairs: int = 2_048  # rows up to which one cell that holds all is as quick
@@ -225,7 +225,7 @@ def _tuned(cells: Cells, sample: IntArray, n_nearest: int, workers: Workers) -> 
 
 
 def _listed(cells: Cells, n_near: int, workers: Workers) -> Cells:
-    """The same cells with at least so many near ones listed for each, if there are that many."""
+    """The same cells with at least this many near ones listed for each, if they exist."""
     if min(n_near, cells.n_cells) <= cells.near.shape[1]:
         return cells
     return replace(cells, near=_near_lists(cells.centres, 2 * n_near, workers, cells.rule))

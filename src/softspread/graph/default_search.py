@@ -32,7 +32,7 @@ def choose_search(X: AnyArray, rng: np.random.Generator, exact_items: int = EXAC
 
 
 def exact_by_size(n: int, d: int, exact_items: int = EXACT_ITEMS) -> bool:
-    """Whether n items in d dimensions are few enough for an exact search of whatever they are."""
+    """Whether n items in d dimensions are few enough for an exact search."""
     return n <= exact_items and (d <= TREE_DIMENSIONS or n * n * d <= EXACT_WORK)
 
 

@@ -24,7 +24,7 @@ from softspread._kernels.system import System
 from softspread.errors import StoreError
 from softspread.graph.places import Metric, place_items
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 1  # of saved graphs; raised when older code could misread them
 NORMALIZATIONS = ("symmetric", "random_walk")
 ARRAYS = ("indptr", "indices", "weights", "inner_degrees", "order", "features")
 

@@ -122,7 +122,7 @@ def _built(graph: Graph, X: AnyArray, n_neighbors: int, workers: Workers) -> Gra
 
 
 def _bandwidth(graph: Graph) -> str | float:
-    """What the kernel's width follows."""
+    """The bandwidth that the graph was asked for."""
     asked: str | float = graph.details.get("bandwidth", "kth")
     return asked
 

@@ -1,1 +1,1 @@
-"""What the consistency theorem promises, as numbers."""
+"""The consistency theorem as numbers."""

@@ -1,4 +1,4 @@
-"""What the consistency theorem promises, as numbers.
+"""The consistency theorem as numbers.
 
     epsilon, delta, dimension, region  ->  alpha_n, l_n, h_n, c0 .. c5, zeta  ->  n, m, failure bound
                                                             theory: [guarantee], [guarantee constants],

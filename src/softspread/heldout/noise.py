@@ -19,9 +19,8 @@ class NoiseModel:
     """What is assumed about the share of the held-out loss that is noise."""
 
     n_shares: int = 50  # grid of shares between 0 and 1, both excluded: neither side is perfect
-    belief: float = (
-        1.2  # before second votes are seen a share s is likely as s^(belief - 1), see docs/tuning.md
-    )
+    # Before second votes are seen a share s is likely as s^(belief - 1), see docs/tuning.md
+    belief: float = 1.2
     pooled_votes: float = 2.0  # what all items say counts this much, an item's own estimate one per repeat
 
     @property

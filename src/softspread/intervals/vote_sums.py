@@ -1,12 +1,11 @@
-"""Sums of squares of what each item has received, and the bias of it.
+"""Sums of squared contributions to each item, and their bias.
 
     bias        B_i = sum_j (w_j phi_ij / N_i) min(1, L |x_j - x_i|)                      theory: [bias bound]
 
 Mass is linear in the votes, its sums of squares are not: they come from local profiles. A push with floor f
 finds phi = kept + missing with 0 <= missing_iq <= e_i b_q, where e_i = f sqrt(d_i) / (1 - alpha) and b_q = 1
 / s_q, and the missing mass rest_i = N_i - sum_q (sum w)_q kept_iq is known, because N_i is. By the triangle
-inequality for the norm
-whose square is the sum of w^2 phi^2 over the votes,                                 theory: [missing squares]
+inequality for the norm whose square is the sum of w^2 phi^2 over the votes,         theory: [missing squares]
 
     sqrt(sum w^2 phi^2) <= sqrt(sum w^2 kept^2) + sqrt(min(e_i rest_i max_q(w_q b_q), e_i^2 sum w^2 b_q^2))
 

@@ -1,4 +1,4 @@
-"""Which files may hold what, and the check of a path before anything is read or computed.
+"""File formats by content, and the check of a path before anything is read or computed.
 
 Imports no numerical library, so that the command line refuses a wrong path at once.
 """

@@ -1,4 +1,4 @@
-"""What people see of items: files of pictures, texts, sounds, films, and pictures as browsers show them."""
+"""Files that people see: pictures, texts, sounds, films, and pictures as browsers show them."""
 
 import io
 import os

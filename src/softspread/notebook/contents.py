@@ -1,4 +1,4 @@
-"""What a person sees of an item in a notebook.
+"""Items as a notebook shows them.
 
     a folder | one thing per item | ids and things | a function of the id  ->  picture, sound, film or text
 

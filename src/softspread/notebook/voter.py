@@ -28,9 +28,8 @@ from softspread.votes.keys import UNSURE_WEIGHT, class_keys
 from softspread.votes.votes import Votes
 
 MOST_AHEAD = 8  # cards that a widget may hold
-MOST_COUNTED = (
-    50_000  # items; beyond, only the voted item's own move is shown: all of them would take too long
-)
+# Items; beyond, only the voted item's own move is shown: all of them would take too long
+MOST_COUNTED = 50_000
 MOVED = 0.01  # change of a probability that counts as a move
 LONGEST_NAME, LONGEST_NOTE = 200, 1_000  # characters
 

@@ -1,10 +1,10 @@
 """Logistic regressions on the votes, cross-fitted by item.
 
-    X standardised           what the features say at large                      C 0.1 to 10
+    X standardised           the features as a whole                             C 0.1 to 10
     X with 150 landmarks     the same with bends: Gaussian bumps around items    C 0.1 to 10
     features, one scale      unreduced features, or X itself; 128 main directions C 0.001 to 1
 
-Spreading knows who is near whom; a classifier knows what the features say at large. A voted item is judged
+Spreading uses neighbourhoods; a classifier uses the features as a whole. A voted item is judged
 by a model that has not seen its votes.
 """
 

@@ -1,4 +1,4 @@
-"""A blend whose items come and go: what was learned stays until the next fit.
+"""A blend whose items come and go; what it learned stays until the next fit.
 
 new items     ->  ties to the old ones  ->  mass and predictions, as for any item that was not fitted
 items that go ->  their rows are left out; they had no votes

@@ -22,7 +22,7 @@ from softspread.diffusion.local_reach import LocalReach
 from softspread.posterior.experts import Expert, Float32Array, OwnVotes
 
 Contrasts = tuple[tuple[float, float], ...]  # contrast, and its weight before any vote
-PLAIN: Contrasts = ((1.0, 1.0),)
+PLAIN: Contrasts = ((1.0, 1.0),)  # spreading as it is
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""How much each expert counts: convex weights by held-out votes, drawn to what was believed before.
+"""How much each expert counts: convex weights by held-out votes, shrunk towards a prior.
 
     min over w >= 0, sum w = 1:   sum_i |sum_e w_e q_e,i - y_i|^2 + r s |w - w0|^2       theory: [stack]
 

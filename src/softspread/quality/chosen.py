@@ -64,7 +64,7 @@ class Importance(NamedTuple):
 
     @property
     def note(self) -> str:
-        """What the estimate rests on, in words."""
+        """The basis of the estimate, in words."""
         return (
             f"{len(self.of_votes):,} votes on chosen items, weighted by how probable their choice was, judge "
             f"like {self.n_effective:,.0f} votes on random items."

@@ -74,7 +74,7 @@ class SeenRange(NamedTuple):
 
 
 class Checks(NamedTuple):
-    """What the held-out votes say; worlds have to agree with it."""
+    """Held-out scores that worlds must agree with."""
 
     brier: Seen
     cross: Seen

@@ -19,9 +19,8 @@ from softspread._common.types import FloatArray
 class EntropyModel:
     """How moments are used and continued; figures behind the numbers: docs/measurements-votes.md."""
 
-    enough_items: int = (
-        20  # a moment T_v is read off the votes only if this many items have more than v votes
-    )
+    # A moment T_v is read off the votes only if this many items have more than v votes
+    enough_items: int = 20
     beta_first: float = 0.75  # a of Beta(a, b) where only T_1 is known; real crowds ask for 0.7 to 0.9
     least_beta_first: float = 0.5  # a smaller a would put weight on votes that can hardly happen
     largest_beta_sum: float = 1e6  # from here the Beta distribution is a point

@@ -1,4 +1,4 @@
-"""What further votes would bring to a posterior, in closed form.
+"""How much further votes would improve a posterior, in closed form.
 
     error of an item = noise / (votes that it is worth),    now nu + t,  then nu' + t + j     theory: [gain]
     1 / nu = 1 / ne + rest        nu' : ne grows like the votes, the rest falls much more slowly

@@ -27,7 +27,7 @@ from softspread.votes.repeats import repeat_advice
 
 @dataclass(frozen=True, slots=True)
 class JudgeRule:
-    """How much is looked at, and what is assumed where votes cannot tell."""
+    """Sizes of samples, and assumptions where votes say nothing."""
 
     most_items: int = 20_000  # voted items that judge: more would not narrow any interval that counts
     most_trials: int = 4_000  # held-out votes that every world has to predict
@@ -124,7 +124,7 @@ class _Scores(NamedTuple):
 
 
 def _agreement(drawn: FloatArray, n_judged: int, level: float) -> Estimate:
-    """A bootstrap of items that all agree knows no doubt; Wilson does."""
+    """Where all items agree a bootstrap has no spread; Wilson's interval has."""
     found = interval_of(drawn, level)
     agreed = n_judged * found.value
     lower, upper = (float(ends[0, 0]) for ends in wilson(np.array([[agreed, n_judged - agreed]]), level))

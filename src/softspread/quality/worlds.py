@@ -43,7 +43,7 @@ RULE = WorldRule()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beliefs:
-    """What the posterior says about the items, and about the trials that check it.
+    """The posterior of the items, and of the trials that check it.
 
     All three share one trust and the same ways to sharpen, so that one world speaks about all of them.
     """
@@ -60,7 +60,7 @@ class Beliefs:
 
 
 class Worlds(NamedTuple):
-    """What every world says, (worlds,) each."""
+    """The figures of every world, (worlds,) each."""
 
     squared: FloatArray  # mean |p - t|^2 of the items
     kl: FloatArray

@@ -1,4 +1,4 @@
-"""What a vote is expected to take off the posterior's squared error.
+"""How much a vote is expected to lower the posterior's squared error.
 
     own(q) = sum_c Var E[p_qc | a vote on q]                                  closed form, theory: [vote gain]
     others(q) = d_q sum_i phi_iq b_i^2 v_i k / ((N_i + k) (N_i + k + 1)),   i != q

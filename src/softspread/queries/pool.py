@@ -1,4 +1,4 @@
-"""What a query strategy sees, what it returns, and three ways to draw at random.
+"""The input and output of a query strategy, and three ways to draw at random.
 
     mass (n, n_classes), votes per item  ->  evidence N, ambiguity v = 1 - sum_c ((Y_c + s / C) / (N + s))^2
 
@@ -20,7 +20,7 @@ from softspread.queries.rule import DEFAULT_LOTTERY, QueryRule
 
 
 class CandidatePool:
-    """The items that may be picked, and what is known about them.
+    """The items that may be picked, with their mass and votes.
 
     ``evidence`` grows and ``open`` shrinks with every pick; ``mass`` and ``vote_counts`` stay.
 

@@ -33,7 +33,7 @@ def fitted_content(
     confidence_level: float,
     **more: Any,
 ) -> RunContent:
-    """What the page shows of a fitted estimator.
+    """Contents of the page about a fitted estimator.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def classes_in_words(names: list[Any]) -> str:
 
 
 def inputs_of(est: Any) -> dict[str, Any]:
-    """What a fitted estimator says about what it was given."""
+    """The inputs of a fitted estimator."""
     features, annotators = est.graph_.features, est.annotators_
     dimensions = "" if features is None else f" in {features.shape[1]} dimensions"
     counts = est.vote_counts_

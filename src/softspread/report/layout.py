@@ -22,7 +22,7 @@ class LayoutRule:
 def lay_out(
     graph: Graph, start: FloatArray, rng: np.random.Generator, rule: LayoutRule | None = None
 ) -> FloatArray:
-    """Place items in the plane such that neighbours in the graph lie together, (n, 2).
+    """Place items in the plane so that neighbours in the graph lie together, (n, 2).
 
     Neighbours pull each other with 2 d / (1 + |d|^2), as often as their edge is heavy, and random items push
     with 2 d / (|d|^2 (1 + |d|^2)); the steps shrink to 0. A picture, not a measurement.

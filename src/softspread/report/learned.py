@@ -23,7 +23,7 @@ class Learned:
 
 
 def trust_quantiles(trust: pd.DataFrame) -> dict[float, float]:
-    """How many votes the experts' word is worth: at most so many with each of three probabilities.
+    """How many votes the experts' word is worth: three quantiles.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class View:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemMap:
-    """Items in the plane, and what is known about them at one or several moments."""
+    """Items in the plane, with their soft labels at one or several moments."""
 
     positions: FloatArray  # (n, 2)
     classes: Sequence[Any]

@@ -33,7 +33,7 @@ NEARLY_THERE = 1e-3  # squared distances this small, as a share of the usual, co
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PointMap:
-    """What is drawn of each item; all arrays have one entry per dot."""
+    """Items drawn as dots; all arrays have one entry per dot."""
 
     positions: FloatArray  # (m, 2)
     classes: Sequence[Any]

@@ -111,7 +111,7 @@ def run_page(content: RunContent) -> str:
 
 
 def _notices(content: RunContent) -> list[str]:
-    """What a reader should know before anything else."""
+    """Notices at the top of the page."""
     return [*content.warnings, *([content.advice] if content.advice else [])]
 
 

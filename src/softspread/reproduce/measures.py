@@ -46,8 +46,8 @@ CROWDS: dict[str, dict[str, Any]] = {  # options of `make_crowd`; "plain" votes 
     "mixed": {"reliability": (0.4, 1.0), "spammer_share": 0.2, "uneven": 0.5},
     "spammers": {"reliability": (0.7, 1.0), "spammer_share": 0.6, "uneven": 0.5},
 }
-N_ANNOTATORS = 40
-ENTROPY_BINS = 20
+N_ANNOTATORS = 40  # of a simulated crowd
+ENTROPY_BINS = 20  # bars of the histogram of entropies
 # Gaussian clouds that touch, as embeddings of images do
 CLUSTERS, CLUSTER_DIMENSION, CLUSTER_SPREAD = 10, 20, 1.0
 PAPER_TOL = 1e-6  # the relative residual that the paper's solver stops at

@@ -3,8 +3,8 @@
     images -> features_clip.npy -> features_clip_umap20.npy, zero_shot.npy;  the same for resnet and vit
     images, hard labels -> soft_labels.npy by fine-tuning
 
-A step whose file is there is done. A killed step goes on where it was. A step that lacks its dataset or its
-model is left out, and its reason says where to get what is missing.
+A step whose file is there is done. An interrupted step resumes where it stopped. A step that lacks its
+dataset or its model is left out, and its reason says where to get what is missing.
 """
 
 import json
@@ -49,7 +49,7 @@ MEGABYTE = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What is made; the defaults are the paper's."""
+    """Settings of the preparation; the defaults are the paper's."""
 
     encoders: tuple[str, ...] = ("clip", "resnet", "vit")
     words: str = "clip"  # the encoder of zero-shot predictions
@@ -269,7 +269,7 @@ def _device(settings: Settings) -> str:
 
 # -------------------------------------------------------------------------------------------------------- run
 def run_steps(name: str, settings: Settings) -> Iterator[Step]:
-    """Do what is to do for one dataset; every step is yielded when it is made, done before, or left out."""
+    """Run the steps of one dataset; each is yielded when it is made, was made before, or is left out."""
     steps = plan_steps(name, settings)
     if all(step.state != "to do" for step in steps):
         yield from steps

@@ -31,7 +31,7 @@ ENCODERS = {
     "ViT-B/32": "vit",
 }  # Table 2's rows, and our names of them
 ROUNDING = {"features": 5e-4}  # of the printed numbers; the others have four digits
-USUAL_ROUNDING = 5e-5
+USUAL_ROUNDING = 5e-5  # of four digits
 FAR_APART = 3.0  # standard errors of the difference of two means of runs
 
 

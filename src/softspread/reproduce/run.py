@@ -81,11 +81,6 @@ class Progress:
 Finished = Callable[[Plan, pd.DataFrame], None]
 
 
-def run_plan(plan: Plan, out: Path, **options: Any) -> pd.DataFrame:
-    """Run what is missing of one plan and return its whole table; options as in :func:`run_plans`."""
-    return run_plans([plan], out, **options)[plan.name]
-
-
 def run_plans(
     plans: Sequence[Plan],
     out: Path,

@@ -70,7 +70,7 @@ class Evidence:
 
     @property
     def total(self) -> FloatArray:
-        """(n,) what each item has received in all: its evidence, in votes' worth."""
+        """(n,) evidence of each item, in votes."""
         return np.asarray(self.mass.sum(axis=1))
 
     def soft_labels(self, prior: AnyArray, prior_strength: float) -> FloatArray:
@@ -102,7 +102,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SoftLabels:
-    """What is known about every item: soft label, evidence, interval and verdict.
+    """Soft label, evidence, interval and verdict of every item.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What may be chosen: candidate values, and graphs with several numbers of neighbours from one search."""
+"""Candidates: values, and graphs with several numbers of neighbours from one search."""
 
 import warnings
 from collections.abc import Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from softspread.graph.neighbors import Search
 
 DEFAULT_ALPHA, DEFAULT_NEIGHBORS, DEFAULT_STRENGTH = 0.9, 20, 1e-4
+# From nearly counting to averages over whole components: 1 / (1 - alpha) is 1.05 to 1,000
 ALPHAS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 NEIGHBORS = (10, 20, 40)  # the default, its half and its double
 STRENGTHS = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)  # without a prior: 1e-4 only breaks ties, 1 smooths a lot
@@ -100,7 +101,7 @@ def some_of(name: str, values: Any) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class SpreadOptions:
-    """How votes spread, apart from what is chosen: see :class:`~softspread.ProbabilisticLabelSpreading`."""
+    """How votes spread otherwise: see :class:`~softspread.ProbabilisticLabelSpreading`."""
 
     bandwidth: str | float = "kth"
     scaling: str = "peak"

@@ -56,13 +56,13 @@ class TuningPoint:
 
     @property
     def objective(self) -> float:
-        """What is made small: score + penalty."""
+        """The quantity minimised: score + penalty."""
         return self.score + self.penalty
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Tuning(ShownAsTable):
-    """What was tried, what was chosen, and by what.
+    """The settings tried, the one chosen, and the score behind the choice.
 
     Attributes
     ----------
@@ -218,7 +218,7 @@ class Tuning(ShownAsTable):
         axes.set_ylabel(f"{self.score}, lower is better")
 
     def summary(self) -> str:
-        """What was chosen and how, in a sentence or two.
+        """The choice and its reason, in a sentence or two.
 
         Returns
         -------

@@ -29,7 +29,7 @@ from softspread.votes.repeats import REPEATS, RepeatRule, repeat_advice
 
 @dataclass(frozen=True, slots=True)
 class TuningRule:
-    """How the search goes on and what it chooses; figures behind the numbers: docs/measurements-tuning.md."""
+    """How the search proceeds and chooses; figures behind the numbers: docs/measurements-tuning.md."""
 
     fewest_votes: int = ENOUGH_VOTES  # with fewer, the defaults stay
     start: float = 0.75  # first alpha: both ways are cheap, and above 0.95 each step costs ten times the last
@@ -122,7 +122,7 @@ def _penalties(strengths: Sequence[float], n_votes: int, score: str, rule: Tunin
 def _defaults(
     graphs: CandidateGraphs, ballots: Ballots, space: SearchSpace, score: str, rule: TuningRule
 ) -> Choice:
-    """What is taken where votes are too few."""
+    """The defaults, where votes are too few."""
     alpha, strength, graph = space.first_alpha, space.first_strength, graphs.build(graphs.first)
     point = TuningPoint(alpha, graph.n_neighbors, strength, None, np.nan, np.nan)
     words = (
@@ -148,7 +148,7 @@ def _in_words(
 
 
 def _warn_if_blind(ballots: Ballots, n_items: int, rule: TuningRule) -> None:
-    """Many items have votes of their own, and next to nothing shows how much such a vote is worth."""
+    """Warn where many items have votes of their own and hardly any has a second one."""
     advice = repeat_advice(ballots.n_repeated, n_items, rule.repeats)
     if advice is not None and len(ballots.voted) > rule.blind_share * n_items:
         warnings.warn(advice, SoftspreadWarning, stacklevel=4)

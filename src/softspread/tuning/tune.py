@@ -1,4 +1,4 @@
-"""What people call: arguments are checked, then one of two searches runs.
+"""The public function: arguments are checked, then one of two searches runs.
 
 X, votes  ->  held-out votes (search.py), with a truth Bayesian optimisation (against_truth.py)  ->  Tuning
 """

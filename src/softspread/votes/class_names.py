@@ -32,7 +32,7 @@ def near_equal(classes: Iterable[Any]) -> list[tuple[Any, Any]]:
 
 
 def warn_of_near_equal(classes: Iterable[Any], *, stacklevel: int = 3) -> None:
-    """Say which classes are probably the same; they stay apart, as nobody knows."""
+    """Warn of classes that are probably the same; they stay separate."""
     pairs = near_equal(classes)
     if not pairs:
         return

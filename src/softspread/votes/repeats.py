@@ -23,7 +23,7 @@ class RepeatRule:
     enough: int = 40
 
     def are_enough(self, n_repeated: int) -> bool:
-        """Whether so many items with two or more votes show how noisy a vote is."""
+        """Whether this many items with two or more votes show how noisy a vote is."""
         return n_repeated >= self.enough
 
 
@@ -31,7 +31,7 @@ REPEATS = RepeatRule()
 
 
 def repeat_advice(n_repeated: int, n_items: int, rule: RepeatRule = REPEATS) -> str | None:
-    """Say what is missing while too few items have a second vote.
+    """The advice to give while too few items have a second vote.
 
     Parameters
     ----------

@@ -162,5 +162,5 @@ def joined(first: AnyArray, second: AnyArray) -> AnyArray:
 
 
 def _size(whole: AnyArray) -> int:
-    """The largest whole number in magnitude; 0 for floats, which are what they are."""
+    """The largest whole number in magnitude; 0 for floats."""
     return 0 if whole.dtype.kind == "f" else max(int(whole.max()), -int(whole.min()))

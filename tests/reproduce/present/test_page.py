@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from small_plans import SMALL, small_plan
+from small_plans import SMALL, run_plan, small_plan
 from softspread.reproduce.plan import read_plan
 from softspread.reproduce.present.page import present, write_page
-from softspread.reproduce.run import Progress, run_plan, run_plans
+from softspread.reproduce.run import Progress, run_plans
 
 
 def test_a_page_of_several_experiments_links_to_those_that_were_run(tmp_path):

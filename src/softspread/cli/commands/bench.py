@@ -1,4 +1,4 @@
-"""``softspread bench``: time a fit beside the paper's loop with one solve per vote, on the same made-up data.
+"""``softspread bench``: time a fit against the paper's loop with one solve per vote, on the same data.
 
 The estimator holds both (`solver="literal"` is the loop), so the comparison runs wherever the package is
 installed.
@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from softspread.estimators.spreading import ProbabilisticLabelSpreading
     from softspread.votes.votes import Votes
 
-LOOP_SECONDS = (
-    10.0  # longest time of the loop; beyond, its first votes are timed and the rest is extrapolated
-)
+# Longest time of the loop; beyond, its first votes are timed and the rest is extrapolated
+LOOP_SECONDS = 10.0
 LOOP_START = 8  # votes that are timed first, to know how many fit
 CLUSTERS_PER_CLASS = 3  # a class is rarely one cloud
 RIGHT_VOTES = 0.8  # share of votes that name the item's own class
@@ -35,7 +34,7 @@ def bench(
     alpha: Annotated[float, option("How far votes travel.")] = 0.9,
     threads: ThreadsOption = None,
 ) -> None:
-    """Time a fit here, beside the loop with one solve per vote.
+    """Time a fit here against the loop with one solve per vote.
 
     Both give the same soft labels; the largest difference is shown. The second is the paper's loop as
     written.

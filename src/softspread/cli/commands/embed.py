@@ -53,7 +53,7 @@ class TableOptions:
 class EncoderOptions:
     """How the encoder runs."""
 
-    batch_size: Annotated[int, option("Items that pass the encoder at once.", min=1)] = 32
+    batch_size: Annotated[int, option("Items encoded at once.", min=1)] = 32
     device: Annotated[str, option("auto, cpu, cuda, cuda:1, mps.")] = "auto"
     half: Annotated[bool | None, option("Half precision; default: on CUDA.", "--half/--no-half")] = None
     skip_corrupt: Annotated[bool, option("Leave out images that cannot be read.", "--skip-corrupt")] = False
@@ -81,7 +81,7 @@ class EncoderOptions:
 class CheckOptions:
     """Rating spaces instead of writing one."""
 
-    check: Annotated[bool, option("Rate spaces by a table instead of writing one.", "--check")] = False
+    check: Annotated[bool, option("Compare spaces in a table instead of writing one.", "--check")] = False
     votes: Annotated[Path | None, option("For --check: votes, as spread reads them.")] = None
     classes: Annotated[
         str | None, option("For --check: 'folder', a column, or a table with item, label.")
@@ -119,7 +119,7 @@ def embed(
 ) -> None:
     """Turn images or text into a space for the graph.
 
-    A killed run goes on where it was. Models are only fetched with --download.
+    An interrupted run resumes where it stopped. Models are only fetched with --download.
 
     Example: softspread embed photos/ --encoder clip --reduce umap --dim 20 -o X.parquet
 

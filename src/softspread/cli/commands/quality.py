@@ -27,7 +27,7 @@ def quality(
     run: Run,
     inputs: FitInputs,
     test_votes: Annotated[
-        Path | None, option("Votes that were not used, best two or more each on random items.")
+        Path | None, option("Votes that were not used, ideally two or more on each of some random items.")
     ] = None,
     confidence: ConfidenceOption = 0.9,
     more: Annotated[

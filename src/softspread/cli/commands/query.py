@@ -28,7 +28,7 @@ def query(
     """Say which items to vote on next.
 
     Without --votes the first batch covers all items. The file has an empty column 'label' to fill in and to
-    give back as votes; 'guess' is what is most probable so far.
+    give back as votes; 'guess' is the most probable class so far.
 
     Example: softspread query --embeddings X.npy --votes votes.csv --batch-size 50 --out next.csv
     """

@@ -114,8 +114,8 @@ def serve(
     """Let people vote in the browser and watch the soft labels move.
 
     Prints a one-time link for the first admin, who invites the others. The vote log in --data-dir is the
-    truth; stop and start at will. Votes of --votes are taken in once. backup, restore and reset-password
-    need no running server, and backup and reset-password do not mind one.
+    truth; stop and start at will. Votes given by --votes are imported once. backup, restore and
+    reset-password work without a running server, backup and reset-password also beside one.
 
     Example: softspread serve --items photos/ --embeddings X.npy --classes cat,dog
     """

@@ -1,4 +1,4 @@
-"""The seam: what every encoder does, and what encoders of images share."""
+"""The interface of encoders, and the code that encoders of images share."""
 
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
@@ -45,11 +45,11 @@ class Encoder(Protocol):
         """Texts to (b, d)."""
 
     def facts(self) -> dict[str, Any]:
-        """What is worth recording: device, precision, versions."""
+        """Facts to record: device, precision, versions."""
 
 
 class EncoderFactory(Protocol):
-    """What is registered: makes the encoder of a name."""
+    """The registered object: makes the encoder of a name."""
 
     def __call__(self, name: str, *, device: str, half: bool | None, download: bool) -> Encoder:
         """The encoder of ``name``, as the user wrote it: "pixels:28" comes whole.

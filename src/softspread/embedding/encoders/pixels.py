@@ -10,7 +10,7 @@ from softspread.embedding.preparation import Pixels, Preparation
 from softspread.errors import InputError
 
 PIXELS_SIZE = 32  # small, as distances between pixels mean little in large images
-LARGEST_SIZE = 1024
+LARGEST_SIZE = 1024  # of a side: three million numbers per image
 
 
 class PixelsEncoder(ImageEncoder):

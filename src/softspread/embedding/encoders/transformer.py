@@ -1,8 +1,7 @@
 """Hugging Face models by torch and transformers: CLIP, ViT, ResNet, DINOv2, sentence encoders.
 
     pixels -> model -> projected features (CLIP) | class token | mean over tokens or over the image
-    text   -> model -> projected features (CLIP) | mean over tokens, scaled to length 1 where the model says
-    so
+    text   -> model -> projected features (CLIP) | mean over tokens, at length 1 if the model says so
 
 Always from a folder on this machine, in evaluation mode, without gradients.
 """

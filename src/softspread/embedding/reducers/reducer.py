@@ -1,4 +1,4 @@
-"""The seam: what every reducer does, and the exact neighbour search that reducers place new items by.
+"""The interface of reducers, and the exact neighbour search by which they place new items.
 
     fit(F (n, d)) -> reducer, X (n, dim);     reducer.transform(new F) -> X of new items
 

@@ -32,9 +32,8 @@ from softspread.votes.votes import Votes
 
 ALPHAS = {0.1: 0.9, 1.0: 0.75, 10.0: 0.1}  # the paper's, by annotations per image that is not a test image
 BUDGETS = {0.1: (0.1, 1), 1.0: (1.0, 1), 10.0: (1.0, 10)}  # share of the images, annotations each
-NEAR = (
-    0.02  # a budget this close to one of the paper's, relatively, has its alpha: images come in whole numbers
-)
+# A budget this close to one of the paper's, relatively, has its alpha: images come in whole numbers
+NEAR = 0.02
 SIDE = 16  # pixels that images are squeezed to for the small network
 DIMENSION = 20  # of the features that the graph is built on
 SMALL, AUTO = "small", "auto"
@@ -57,7 +56,7 @@ class SpreadSettings:
         return cls(alpha, 19, "mean", 1e-10)
 
     def alpha_for(self, budget: float) -> float | str:
-        """The alpha for so many annotations per image; "auto" where the paper has none."""
+        """The paper's alpha for this many annotations per image; "auto" where it has none."""
         if self.alpha != "paper":
             return self.alpha
         near = [value for known, value in ALPHAS.items() if abs(budget - known) <= NEAR * known]

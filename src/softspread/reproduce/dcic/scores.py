@@ -14,8 +14,8 @@ import pandas as pd
 
 from softspread._common.types import FloatArray
 
-CLIP = 1e-5
-ECE_EDGES = 10
+CLIP = 1e-5  # smallest probability in a logarithm, the benchmark's own
+ECE_EDGES = 10  # equally spaced, of the bins of confidence; the benchmark's own
 MINIATURE = "mini_"  # how names of our own small datasets begin
 
 

@@ -84,7 +84,7 @@ def spread_columns(p: AnyArray, columns: AnyArray, n_classes: int) -> FloatArray
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Silence other libraries, which warn about what is done here on purpose."""
+    """Silence other libraries, whose warnings are about choices made here on purpose."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

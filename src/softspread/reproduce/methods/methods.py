@@ -30,7 +30,7 @@ from softspread.votes.ballots import Ballots
 from softspread.votes.reading import read_y
 from softspread.votes.votes import Votes
 
-N_NEIGHBORS = 20
+N_NEIGHBORS = 20  # where an experiment does not vary it; the library's default
 TRUTH_TRIALS = 200  # evaluations of a search against the truth, as many as the paper allowed
 AUTO, TRUTH = "auto", "truth"
 PRIORS = ("none", "model", "votes")

@@ -9,6 +9,7 @@ import numpy as np
 
 from softspread._common.types import FloatArray
 
+# Small, and trained long enough for a few hundred votes
 HIDDEN = 64
 EPOCHS = 60
 BATCH = 32

@@ -27,7 +27,7 @@ from softspread.reproduce.run import each, setting
 
 DASH = "-"
 NOT_DEFINED = "not defined"
-DIGITS = 4
+DIGITS = 4  # after the point, as the paper prints them
 QUOTED_REASON = (
     "MTSD is quoted: its shape labels belong to a company and were not published, so nothing here can be set "
     "beside them."
@@ -225,7 +225,7 @@ def _undefined(part: pd.DataFrame) -> bool:
 
 
 def _note(plan: Plan, frame: pd.DataFrame, columns: Sequence[_Column]) -> str:
-    """What the numbers of the table are."""
+    """The meaning of the table's numbers."""
     note = "RMSE, mean ± standard deviation over the draws of votes; bold: lowest of the column."
     points = [column.name for column in columns if column.over_points]
     if points:

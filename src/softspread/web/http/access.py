@@ -42,7 +42,7 @@ RATE_LIMITS = RateLimits()
 
 
 class AppContext:
-    """What the routes share: the service, the accounts, the rate limits."""
+    """Shared by the routes: the service, the accounts, the rate limits."""
 
     def __init__(self, service: Service, accounts: Accounts | None, limits: RateLimits) -> None:
         self.service = service

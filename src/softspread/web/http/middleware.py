@@ -1,4 +1,4 @@
-"""What every request passes first: checks of host and size, security headers.
+"""Middleware for every request: checks of host and size, security headers.
 
 request -> host (without accounts: this machine only) -> size of the body, and how long it takes -> app ->
 security headers
@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY = 2**20  # bytes; a hundred votes are 20 kB
 BODY_SECONDS = 60.0  # until a body is complete ...
-SLOWEST = 2**20  # ... and longer where more is allowed: until it would be complete at so many bytes a second
+SLOWEST = 2**20  # ... and longer where more is allowed: the time it takes at this many bytes per second
 # Of an empty style element: plotly makes one and adds its rules by script, which the policy allows.
 EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 SECURITY_HEADERS = {

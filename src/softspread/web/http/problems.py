@@ -1,4 +1,4 @@
-"""When something is wrong: which answers are documented, and how errors become answers."""
+"""Errors: which responses are documented, and how exceptions become responses."""
 
 import logging
 from typing import Any
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 def documented(*codes: int) -> dict[int | str, dict[str, Any]]:
-    """What the API's document says about these status codes."""
+    """Documentation of these status codes for the API."""
     return {code: {"model": Problem, "description": _WORDS[code]} for code in codes}
 
 
@@ -71,7 +71,7 @@ async def answer_problem(request: Request, error: Exception) -> Response:
 
 
 async def answer_invalid(request: Request, error: Exception) -> Response:
-    """The answer to a body that is not as described: where and what, without repeating what was sent."""
+    """The response to a malformed body: where and what, without repeating the body."""
     found = error.errors() if isinstance(error, RequestValidationError) else []
     parts = [{"type": one["type"], "loc": one["loc"], "msg": one["msg"]} for one in found]
     return JSONResponse(jsonable_encoder({"detail": parts}), 422)

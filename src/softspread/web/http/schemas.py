@@ -1,4 +1,4 @@
-"""What travels: requests of the API and its answers, as far as they are no dataclasses of the project."""
+"""Requests and responses of the API, apart from the project's own dataclasses."""
 
 from typing import Annotated, Any, Literal
 
@@ -170,7 +170,7 @@ class ItemIn(Strict):
 
 
 class ClassIn(Strict):
-    """A class as it shall be; ``was``: the present classes that it takes in with their votes.
+    """A class after the change; ``was`` lists the present classes that are merged into it.
 
     Colour, description and examples (ids of items) are what people see; what is left out stays.
     """
@@ -222,7 +222,7 @@ class SyncOut(OutcomesOut):
 
 
 class ClassNoteOut(BaseModel):
-    """What people are told about a class."""
+    """What voters are told about a class."""
 
     name: str
     colour: str
@@ -231,7 +231,7 @@ class ClassNoteOut(BaseModel):
 
 
 class ProjectOut(BaseModel):
-    """What is voted on."""
+    """The project: its question, classes and guidelines."""
 
     title: str
     question: str

@@ -1,6 +1,6 @@
-"""Running the app: one process, one event loop, threads that switch quickly.
+"""Run the app: one process, one event loop, threads that switch quickly.
 
-A connection that says nothing, or half a request and then nothing, is closed. For bodies see `middleware`.
+An idle connection, or one that stops in the middle of a request, is closed. For bodies see `middleware`.
 """
 
 import asyncio

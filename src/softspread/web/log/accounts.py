@@ -26,9 +26,8 @@ ROLES = (ADMIN, ANNOTATOR)
 RESET = "reset"  # instead of a role: the invitation to choose another password; its note is the name
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 10, 256  # characters
 TOKEN_MARK = "softspread_"  # lets scanners find a token that leaked into a repository
-ADDRESS_MARK = (
-    "softspread_ls_"  # of a token that stands in an address; it opens nothing but Label Studio's routes
-)
+# Of a token that stands in an address; it opens nothing but Label Studio's routes
+ADDRESS_MARK = "softspread_ls_"
 RESERVED = ("import", "decision", "softspread")  # names that the log uses itself
 DAY = 86_400.0  # seconds
 MOST_CACHED = 10_000  # signed-in users
@@ -69,7 +68,7 @@ class User:
 
 
 def hash_secret(secret: str) -> str:
-    """What the database keeps of a secret."""
+    """The hash of a secret, for the database."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 

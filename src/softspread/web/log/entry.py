@@ -5,6 +5,7 @@ from typing import Literal
 
 VOTE, UNDO, SKIP, FLAG, BROKEN = range(5)  # kinds of entries
 KIND_NAMES = {VOTE: "vote", UNDO: "undo", SKIP: "skip", FLAG: "flag", BROKEN: "broken"}
+# How each kind of entry changes the number of votes
 VOTES_ADDED = {VOTE: 1, UNDO: -1, SKIP: 0, FLAG: 0, BROKEN: 0}
 COUNTED, SPOKEN = (VOTE, UNDO), (FLAG, BROKEN)  # kinds that change soft labels, and that only say something
 LONGEST_KEY, LONGEST_NAME, LONGEST_ITEM, LONGEST_LABEL = 64, 80, 1000, 200  # characters of the columns

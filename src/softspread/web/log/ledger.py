@@ -36,7 +36,7 @@ class Ledger:
         self.skipped: dict[str, set[int]] = {}
 
     def read(self, history: History, start: int = 0) -> None:
-        """Take in the log from an entry on."""
+        """Read the log from an entry on."""
         ids, kind, annotator, rows, undoes = (
             part[start:] for part in history.columns("id", "kind", "annotator", "row", "undoes")
         )

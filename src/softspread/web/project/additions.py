@@ -31,7 +31,7 @@ MOST_UNPACKED = 2**31  # bytes of all files in a .zip
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contents:
-    """What is voted on: items and their embeddings, row by row."""
+    """Items and their embeddings, row by row."""
 
     items: ItemSource
     X: AnyArray

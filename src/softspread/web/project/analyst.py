@@ -1,4 +1,4 @@
-"""What is computed beside the voting and never more than a share of the time: fits, and what they say.
+"""Background work beside the voting, never more than a share of the time: fits and their results.
 
     votes since the last fit  ->  another fit when it pays        the last fit  ->  quality, gain, annotators
     the posterior by now      ->  histograms, verdicts, lists

@@ -54,12 +54,12 @@ class Changes:
 
 
 def _as_set(value: Any) -> Any:
-    """As the settings hold it: JSON knows no tuples."""
+    """The value as the settings hold it: JSON has no tuples."""
     return tuple(map(_as_set, value)) if isinstance(value, list | tuple) else value
 
 
 def read_changes(store: Store) -> Changes:
-    """What the database holds."""
+    """The changes in the database."""
     found = store.fact(FACT) or {"values": {}, "revision": 0}
     return Changes(found["values"], found["revision"])
 

@@ -23,7 +23,7 @@ COLOUR = re.compile("#[0-9a-f]{6}")
 
 
 class ClassNote(NamedTuple):
-    """What people are told about a class; kept as a list in the database."""
+    """What voters are told about a class; kept as a list in the database."""
 
     name: str
     colour: str = ""  # such as "#3366cc"; empty: the page's own
@@ -48,7 +48,7 @@ class ClassNote(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WantedClass:
-    """A class as it shall be; what is None stays as it was."""
+    """A class after the change; fields that are None stay as they were."""
 
     name: str
     was: tuple[str, ...] = ()  # present classes that it takes in, with their votes; none: a new class

@@ -56,7 +56,7 @@ def write(service: Service, path: Path, tasks: LabelStudioNames | None = None) -
 
 
 def soft_labels(service: Service) -> SoftLabels:
-    """What `softspread spread` says about the votes that stand now: a fit of its own."""
+    """The answer of `softspread spread` to the votes that stand now, from a separate fit."""
     return service.learner.fit().soft_labels(CONFIDENCE_LEVEL)
 
 

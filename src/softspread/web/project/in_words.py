@@ -1,4 +1,4 @@
-"""What was learned, in words for a lead: whose word counts, how far it is trusted, what to do about people.
+"""A fit in words for a lead: which experts count, how far they are trusted, what to do about annotators.
 
 weights of experts  ->  "neighbours' votes 62 %, classifiers trained on the votes 35 %, class shares 3 %"
 """
@@ -43,7 +43,7 @@ _MIDDLE = (0.05, 0.5, 0.95)  # quantiles of the trust that are shown
 
 
 def learned_from(learned: Learned) -> dict[str, Any]:
-    """What the dashboard says about a fit: how many votes, whose word counts, how far it is trusted."""
+    """A fit in the dashboard's words: how many votes, which experts count, how far they are trusted."""
     labeler, weighting = learned.labeler, learned.parts.weighting
     return {
         "votes": learned.n_votes,

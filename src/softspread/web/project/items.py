@@ -1,4 +1,4 @@
-"""What people look at: ids, pictures and texts of the items.
+"""The items as voters see them: ids, pictures and texts.
 
     folder | table | arrays  ->  ids (n,), picture(row), text(row)
 

@@ -42,7 +42,7 @@ ATTRIBUTE = re.compile(r"""\b(name|toName|value)\s*=\s*(?:"([^"]*)"|'([^']*)')""
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What the project calls things."""
+    """The project's names of tags and fields."""
 
     from_name: str = "label"  # the Choices tag
     to_name: str = "item"  # the tag that shows the item ...
@@ -71,7 +71,7 @@ def _attributes(text: str) -> dict[str, str]:
 
 
 class LabelStudio:
-    """What is known of the project that sends us tasks and annotations. May be asked by any thread."""
+    """State of the project that sends tasks and annotations. Safe to use from any thread."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -307,7 +307,7 @@ def _key(annotation: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _base(annotation: Mapping[str, Any]) -> str:
-    """With what the keys of an annotation's votes begin."""
+    """Prefix of the keys of an annotation's votes."""
     return f"ls-{str(annotation['id'])[:LONGEST_NUMBER]}-"
 
 

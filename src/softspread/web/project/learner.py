@@ -1,4 +1,4 @@
-"""What the page learns from its votes: a fit of the library's own estimator, which then follows the log.
+"""The page's model: a fit of the library's own estimator, which then follows the log.
 
 votes that stand  ->  SoftLabeler  ->  Learned  ->  soft labels of any rows, moved by every further vote
 """
@@ -53,7 +53,7 @@ class Learned:
 
     # ------------------------------------------------------------------------------------ following the votes
     def add(self, votes: VoteTable, share: float = 1.0) -> None:
-        """Take in votes as they were cast; with a ``share`` below 1 each gets less work."""
+        """Add votes as they were cast; with a ``share`` below 1 each gets less work."""
         if len(votes):
             self.n_since += len(votes)
             self.live.add(self.parts.counted(self._as_counted(votes)), share)
@@ -94,7 +94,7 @@ class Learned:
         return explain_blend(self.live, self.parts.counted(votes), row, len(self.labeler.classes_))
 
     def ready(self) -> "Learned":
-        """Find what the first answer would wait for."""
+        """Compute ahead what the first answer needs."""
         first = np.zeros(1, dtype=np.int64)
         self.labels(self.live.moved(first), first, CONFIDENCE_LEVEL)
         return self

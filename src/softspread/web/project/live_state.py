@@ -258,7 +258,7 @@ class LiveState:
 
 @cache
 def warm_up(n_classes: int) -> None:
-    """Compile or load once per process what the first votes would wait for, on a project of a few items."""
+    """Compile or load ahead, once per process, what the first votes need; on a project of a few items."""
     rng = np.random.default_rng(0)
     columns = rng.integers(n_classes, size=4 * TINY)
     votes = Votes.from_pairs(np.arange(4 * TINY) % TINY, columns)

@@ -184,7 +184,7 @@ class Queue:
             return self._given.get(annotator, {}).get(row)
 
     def peek(self, wanted: int, strategy: str | None = None) -> IntArray:
-        """Rows that would be asked next, without giving them to anybody."""
+        """The next rows, without assigning them."""
         with self._lock:
             counts = self.counts.copy()
         closed = counts >= self._rule.overlap
@@ -239,7 +239,7 @@ class Queue:
 
     @property
     def done(self) -> float:
-        """Share of the wanted votes that are cast: so many people on each item as the rule says."""
+        """Share of the wanted votes that have been cast."""
         return float(self._n_done) / (len(self.counts) * self._rule.overlap)
 
     @staticmethod
@@ -381,7 +381,7 @@ class Queue:
             self._unprepared = [pick.row for pick in self._pool]  # those known already cost nothing
 
     def _next_size(self) -> int:
-        """As many items as will be handed out until the pool is stale, if people go on as they do."""
+        """How many items will be handed out until the pool is stale, at the present pace."""
         now, rule = self._clock(), self._rule
         handed = self._n_handed / max(now - self._refilled_at, 1.0) * rule.stale_seconds
         self._n_handed, self._refilled_at = 0, now

@@ -1,4 +1,4 @@
-"""What a lead looks at again: disagreements, surprising votes, what people skipped, flagged or could not see.
+"""Items for a lead to review: disagreements, surprising votes, items that were skipped, flagged or not shown.
 
     log, soft labels  ->  items, the most pressing first;  people: votes, speed;  agreement: one number
 

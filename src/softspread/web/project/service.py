@@ -1,4 +1,4 @@
-"""The voting project as a thing one can talk to, without HTTP: next item, record a vote, look at soft labels.
+"""The voting project as an object, without HTTP: next item, record a vote, read soft labels.
 
 log -> history, ledger -> live state -> queue, analyst
              ^ writer: the only one who adds

@@ -91,7 +91,7 @@ class Settings:
         return {note[0]: ClassNote(*note) for note in self.class_notes}  # plain tuples, from the database
 
     def note_of(self, name: str) -> ClassNote:
-        """What people are told about one class."""
+        """What voters are told about one class."""
         return self.notes.get(name, ClassNote(name))
 
     @property

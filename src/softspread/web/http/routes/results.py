@@ -61,7 +61,7 @@ def queries(
     count: Annotated[int, Query(ge=1, le=100)] = 10,
     strategy: Annotated[str | None, Query(json_schema_extra={"enum": [*STRATEGIES.names()]})] = None,
 ) -> schemas.ItemsOut:
-    """Which items to vote on next; nobody is given them."""
+    """Which items to vote on next, without assigning them."""
     cards = service.cards(service.queue.peek(count, strategy).tolist())
     return schemas.ItemsOut(total=len(cards), items=cards)
 

@@ -31,7 +31,7 @@ _as_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 
 @router.get("/project")
 async def project(user: CurrentUser, service: Project) -> schemas.ProjectOut:
-    """What is voted on, and how."""
+    """The project's question, classes and mode."""
     return described(service)
 
 
