@@ -24,10 +24,10 @@ def test_every_plan_of_ours_passes(name, quick):
     ("text", "message"),
     [
         (START.replace("scores", "score"), "measure has no 'score'"),
-        (START + 'table = "methdos"', "table has no 'methdos'"),
+        (START + 'table = "metods_"', "table has no 'metods_'"),
         (START + 'figure = "trajectory"', "figure has no 'trajectory'"),
         (PLS.replace("pls", "psl"), "method 'psl' is unknown"),
-        (PLS + "alhpa = 0.5", "method pls has no 'alhpa'; there are alpha, n_neighbors"),
+        (PLS + "aplha_ = 0.5", "method pls has no 'aplha_'; there are alpha, n_neighbors"),
         (PLS.replace("pls", "crowdlab") + "alpha = 0.5", "method crowdlab has no 'alpha'; there are"),
         (PLS + '[design]\ncrowds = "mixed"', "has no 'crowds'"),
         (PLS + "[options]\ntruth_trails = 3", "has no 'truth_trails'"),
@@ -48,6 +48,6 @@ def test_every_measure_has_its_options_and_every_method_its_parameters():
 def test_the_command_refuses_before_it_makes_a_folder(tmp_path):
     """Nothing is written, and no trial has run."""
     plan = tmp_path / "mine.toml"
-    plan.write_text(PLS + "alhpa = 0.5")
-    refused(run("reproduce", plan, "--out", tmp_path / "out"), "method pls has no 'alhpa'")
+    plan.write_text(PLS + "aplha_ = 0.5")
+    refused(run("reproduce", plan, "--out", tmp_path / "out"), "method pls has no 'aplha_'")
     assert not (tmp_path / "out").exists()
