@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from softspread import knn_graph
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.profiles import ProfileRule
-from softspread.diffusion.random_signs import PROBES, RandomSigns, squares_and_reach
+from softspread.diffusion.random_signs import FEW_PROBES, MANY_VOTED, PROBES, RandomSigns, squares_and_reach
 
 
 @pytest.mark.parametrize("normalization", ["symmetric", "random_walk"])
@@ -31,3 +31,9 @@ def test_random_signs_find_the_sums_of_squares(alpha, normalization):
     assert_allclose(found.mean(), exact.mean(), rtol=0.15)
     # The mean of 1 / x is larger than 1 / mean of x: by PROBES / (PROBES - 2) if sums of signs were normal.
     assert_allclose(found_reach, exact_reach * PROBES / (PROBES - 2), rtol=0.15)
+
+
+def test_very_many_voted_items_need_fewer_columns():
+    """Half of them, whose mean over the items is as close."""
+    shapes = [RandomSigns(np.random.default_rng(0), n, 50).voted.shape for n in (MANY_VOTED - 1, MANY_VOTED)]
+    assert shapes == [(MANY_VOTED - 1, PROBES), (MANY_VOTED, FEW_PROBES)]

@@ -102,6 +102,11 @@ def test_scales_at_the_last_alpha_predict_those_at_the_next(rng):
         assert_allclose(find_scales(tight, voted, hint).scales, exact, rtol=1e-3)
 
 
+def test_solves_for_means_over_many_items_are_looser():
+    """From 20,000 voted items on."""
+    assert HeldOutAccuracy().of_solve(19_999) < HeldOutAccuracy().of_solve(20_000) <= 1e-5
+
+
 def test_accuracy_of_scales_follows_what_items_receive_from_others():
     """Few votes that travel far bring little to each item: scales must be known better; within limits."""
     accuracy = HeldOutAccuracy()

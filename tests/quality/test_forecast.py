@@ -139,3 +139,17 @@ def test_how_many_votes_are_enough_is_an_argument(moons):
     votes = votes_on(rng.integers(len(truth), size=20), truth, rng)
     few = replace(MODEL, fewest_votes=10)
     assert predict_gain([diffusion], votes, 2, 10, rng=rng, n_bootstrap=20, model=few).n_votes == 20
+
+
+def test_of_many_votes_one_subset_of_each_size_forecasts_the_same(moons):
+    """Once instead of three times, from looser solves: the gain differs by less than its own uncertainty."""
+    diffusion, truth = moons
+    rng = np.random.default_rng(3)
+    votes = votes_on(rng.integers(len(truth), size=2000), truth, rng)
+    once, thrice = (
+        predict_gain([diffusion], votes, 2, 500, rng=np.random.default_rng(0), n_bootstrap=50, model=model)
+        for model in (replace(MODEL, many_votes=1000), MODEL)
+    )
+    assert (once.points["kind"] == "measured").sum() == len(MODEL.shares)
+    assert thrice.gain.lower <= once.gain.value <= thrice.gain.upper
+    assert once.rmse_now.value == pytest.approx(thrice.rmse_now.value, rel=0.05)

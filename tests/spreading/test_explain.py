@@ -6,7 +6,7 @@ import pytest
 from softspread.diffusion.diffusion import Diffusion
 from softspread.graph.builders import knn_graph
 from softspread.spreading.evidence import soft_labels
-from softspread.spreading.explain import explain
+from softspread.spreading.explain import HeaviestRule, explain
 from softspread.spreading.state import SpreadState
 from softspread.votes.table import VoteTable
 
@@ -52,3 +52,21 @@ def test_an_item_that_no_vote_reaches_has_no_votes_behind_it():
     votes = VoteTable(np.array([0]), np.array([0]), np.ones(1))
     assert len(explain(Diffusion(graph, 0.9), votes, 3)) == 0
     assert len(explain(Diffusion(graph, 0.9), VoteTable.empty(), 0)) == 0
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.9, 0.99])
+def test_among_many_items_the_heaviest_votes_are_known_to_a_thousandth_of_the_whole(rng, alpha):
+    """Against the solve to many digits, also where little has arrived; all votes are solved for in full."""
+    diffusion = Diffusion(knn_graph(rng.normal(size=(3000, 3)), n_neighbors=8), alpha, solver="cg")
+    votes = VoteTable(rng.integers(0, 3000, 300), rng.integers(0, 3, 300), np.ones(300))
+    state, many = SpreadState(diffusion, votes, 3), HeaviestRule(from_items=0)
+    state.solve()
+    evidence = state.evidence()
+    for row in (0, int(evidence.argmin()), int(evidence.argmax())):
+        full = explain(diffusion, votes, row)
+        quick = explain(diffusion, votes, row, 10, evidence=float(evidence[row]), rule=many)
+        exact = {(r, c): w for r, c, w in zip(full.rows, full.columns, full.weights, strict=True)}
+        for r, c, weight in zip(quick.rows, quick.columns, quick.weights, strict=True):
+            assert abs(weight - exact[r, c]) <= 2e-3
+        whole = explain(diffusion, votes, row, evidence=float(evidence[row]), rule=many)
+        np.testing.assert_array_equal(whole.weights, full.weights)

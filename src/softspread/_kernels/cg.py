@@ -11,6 +11,7 @@ from softspread._kernels.system import compiled
 
 FOUR = np.uint64(4)  # unsigned like the indices: signed ones would be tested for wrapping around
 
+
 @compiled
 def apply_rows(system, P, out, first, last, width, dots):
     """Rows ``first:last`` of out = (I - alpha S) P, and the column sums of P * out over these rows."""

@@ -220,10 +220,10 @@ class Diffusion:
         return Y
 
     # ----------------------------------------------------------------------------------------------- profiles
-    def reach_of_votes(self, row: int, vote_rows: IntArray) -> FloatArray:
+    def reach_of_votes(self, row: int, vote_rows: IntArray, tol: float = PROFILE_TOL) -> FloatArray:
         """How much one item receives from a vote of weight 1 on each of the given rows; one solve."""
         rank = self.graph.rank
-        reach = self._profile(rank[row])[rank[vote_rows]] * self.sources(vote_rows)
+        reach = self._profile(rank[row], tol)[rank[vote_rows]] * self.sources(vote_rows)
         return np.asarray(reach if self._factor is None else reach / self._factor[rank[row]])
 
     def literal_profile(self, row: int, tol: float = PROFILE_TOL) -> FloatArray:

@@ -14,6 +14,10 @@ from softspread.diffusion.profiles import RULE, ProfileRule, dense_inverse
 
 # columns of random signs: a sum of squares is known to sqrt(2 / 16), its mean over many items far better
 PROBES = 16
+FEW_PROBES, MANY_VOTED = (
+    8,
+    20_000,
+)  # from so many voted items on, whose means are known well from fewer columns
 PROBE_TOL = 1e-4  # of the solves for random signs, whose squares are estimates anyway
 LEAST_SQUARES = 1e-12  # a sum of squares below this is what rounding leaves of a difference
 
@@ -22,12 +26,13 @@ class RandomSigns:
     """Signs for voted items and for all items; drawn once, so that alphas are compared with the same."""
 
     def __init__(self, rng: np.random.Generator, n_voted: int, n_items: int) -> None:
-        self.voted = _signs(rng, n_voted)
-        self.inner_items = _signs(rng, n_items)
+        n_probes = PROBES if n_voted < MANY_VOTED else FEW_PROBES
+        self.voted = _signs(rng, n_voted, n_probes)
+        self.inner_items = _signs(rng, n_items, n_probes)
 
 
-def _signs(rng: np.random.Generator, n: int) -> FloatArray:
-    return np.where(rng.random((n, PROBES)) < 0.5, -1.0, 1.0)
+def _signs(rng: np.random.Generator, n: int, n_probes: int) -> FloatArray:
+    return np.where(rng.random((n, n_probes)) < 0.5, -1.0, 1.0)
 
 
 def squares_and_reach(
@@ -65,6 +70,6 @@ def squares_and_reach(
         received = ((arrived - amounts * own[:, None]) ** 2).mean(axis=1)
         inner, B = graph.rank[rows], np.column_stack([signs.inner_items, np.ones(n)])
         X = diffusion.inner_solve(B, PROBE_TOL).X[inner] - diagonal[:, None] * B[inner]
-        total, total_squares = X[:, PROBES], (X[:, :PROBES] ** 2).mean(axis=1)
+        total, total_squares = X[:, -1], (X[:, :-1] ** 2).mean(axis=1)
     reach = np.divide(total**2, total_squares, out=np.zeros(len(rows)), where=total_squares > LEAST_SQUARES)
     return np.maximum(received, 0.0), float(reach.mean())

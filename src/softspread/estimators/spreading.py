@@ -626,7 +626,9 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         [0]
         """
         row, top = self._asked_about(item, top)
-        behind = self._names.votes(explain(self._state.diffusion, self._counted_votes, row, top)).to_frame()
+        evidence = float(self._state.mass(np.array([row])).sum())
+        shares = explain(self._state.diffusion, self._counted_votes, row, top, evidence=evidence)
+        behind = self._names.votes(shares).to_frame()
         return behind[[*behind.columns.drop("weight"), "weight"]]
 
     @property

@@ -21,7 +21,9 @@ from softspread.spreading.state import SpreadState
 class HeldOutAccuracy:
     """How well masses must be known where only means over many votes are read from them."""
 
-    solve_tol: float = 1e-6  # relative residual of the solves; scores need three digits
+    solve_tol: float = 1e-6  # relative residual of the solves; scores need three digits ...
+    many_voted: int = 20_000  # ... and the mean of so many items has them also with ...
+    solve_tol_of_many: float = 1e-5  # ... this
     # Scales: a share of the evidence that an average item receives from others, within these limits
     noise_share: float = 1e-2
     best_scales: float = 1e-6
@@ -29,6 +31,10 @@ class HeldOutAccuracy:
     # Predicted from a sample and from those at the last alpha, scales were off by .2 to .7 % at alpha .9 and
     # .95 on three graphs of 3,000 to 10,000 items; where no better is asked, that will do
     sampled_scales: float = 7.5e-3
+
+    def of_solve(self, n_voted: int) -> float:
+        """Relative residual to ask of a solve from which means over so many items are read."""
+        return self.solve_tol if n_voted < self.many_voted else self.solve_tol_of_many
 
     def of_scales(self, alpha: float, voted_share: float) -> float:
         """Certified accuracy to ask of the scales where this share of the items has votes."""

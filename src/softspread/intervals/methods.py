@@ -123,7 +123,9 @@ class CalibratedMethod:
             )
         if "calibrated" not in fit.kept:
             fit.kept["calibrated"] = self._learn(fit)
-        return calibrated(fit.kept["calibrated"], task.p, task.confidence_level, task.n_intervals)
+        workers = fit.state.diffusion.workers
+        learned, level = fit.kept["calibrated"], task.confidence_level
+        return calibrated(learned, task.p, level, task.n_intervals, workers=workers)
 
     @staticmethod
     def _learn(fit: SpreadFit) -> CalibratedFit:

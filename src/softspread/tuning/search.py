@@ -201,7 +201,8 @@ class _Search:
         diffusion = self.options.diffusion(graph, alpha).at(accuracy=accuracy)
         with diffusion.workers:
             scales = self.memory.scales(diffusion, voted, before)
-            held = voted_mass(diffusion, voted, weights, scales=scales, tol=ACCURACY.solve_tol, before=before)
+            tol = ACCURACY.of_solve(len(voted))
+            held = voted_mass(diffusion, voted, weights, scales=scales, tol=tol, before=before)
         self.judge.add((number, alpha), held)
         self._tried[number, alpha] = graph.n_neighbors
         return held

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from softspread.heldout.masses import ACCURACY, HeldOutAccuracy
 from softspread.votes.repeats import REPEATS, RepeatRule
 
 Gaussian = tuple[float, float]  # centre and width
@@ -28,7 +29,7 @@ class CalibrationModel:
     below: int = 3  # alphas of this grid below the one in use at which the score is looked at ...
     above: int = 2  # ... and above
     window_tol: float = 1e-4  # of the scales at these alphas; only means over many votes are read from them
-    solve_tol: float = 1e-6  # of the solves there
+    accuracy: HeldOutAccuracy = ACCURACY  # of the solves there
     curve_kappa: float = 0.01  # prior strength of the scored predictions
     curve_noise: float = 0.15  # of a difference of scores that the curve's form may miss
     curve_slack: float = 1e-4  # added to standard errors, so that no difference counts as known exactly

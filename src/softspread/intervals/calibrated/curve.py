@@ -84,6 +84,7 @@ def curve_share(
     nearby = nearby_diffusions(here, model) if nearby is None else nearby
     signs = RandomSigns(rng, len(ballots.voted), here.n_items)  # the same at every alpha
     hint = here.diagonal(ballots.voted)
+    tol = model.accuracy.of_solve(len(ballots.voted))
     items, classes = np.nonzero(ballots.counts)
     points = []
     alphas = window(here.alpha, model)
@@ -92,7 +93,7 @@ def curve_share(
         if alpha != here.alpha:
             at = nearby[alpha]
             scales = sampled_scales(at, ballots.voted, hint)._replace(noise=0.0)
-            held = voted_mass(at, ballots.voted, ballots.counts, scales=scales, tol=model.solve_tol)
+            held = voted_mass(at, ballots.voted, ballots.counts, scales=scales, tol=tol)
             others = held.without(ballots.counts)
         q = soft_labels(others, overall, model.curve_kappa)
         brier = (q**2).sum(axis=1)[items] - 2 * q[items, classes] + 1
