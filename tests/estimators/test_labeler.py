@@ -277,7 +277,7 @@ KNOWN = {
         {},
     ),
     "fractions": lambda: ({}, X, np.random.default_rng(0).dirichlet([1, 1, 1], N), {}),
-    "heavy votes": lambda: ({}, X, 1e6 * np.eye(3)[TRUTH], {}),
+    "heavy votes": lambda: ({}, X, 1e4 * np.eye(3)[TRUTH], {}),
     "alpha 0": lambda: ({"alpha": 0.0}, X, Votes.from_pairs(*crowd(80)), {}),
     "alpha .999": lambda: ({"alpha": 0.999}, X, Votes.from_pairs(*crowd(80)), {}),
     "a sure prior that is wrong": lambda: (

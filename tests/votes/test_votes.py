@@ -261,7 +261,7 @@ def test_has_vote_reads_every_kind_of_gap():
         (lambda: Votes.from_counts([1, 2]), r"shape \(n_items, n_classes\), got \(2,\)"),
         (lambda: Votes.from_counts([[1, -1]]), "finite and not negative"),
         (lambda: Votes.from_counts([[1, np.nan]]), "finite and not negative"),
-        (lambda: Votes.from_counts([[1e12, 1]]), "1e.12 votes, more than the 100,000,000"),
+        (lambda: Votes.from_counts([[1e12, 1]]), "1e.12 votes, more than the 20,000,000"),
         (lambda: Votes.from_counts([["1", "2"]]), "table of numbers"),
         (lambda: Votes.from_counts([[1, 2], [3]]), "table of numbers"),
         (lambda: Votes.from_counts([[1, 2]], classes=["a"]), r"\(1, 2\) do not fit 1 items and 1 classes"),

@@ -28,7 +28,7 @@ from softspread.votes.shapes import read_wide, refuse_results, shape_advice
 from softspread.votes.standing import LAST, REPEATS
 from softspread.votes.table import joined
 
-MOST_COUNTED = 100_000_000  # votes of a table of counts: 2.4 GB
+MOST_COUNTED = 20_000_000  # votes of a table of counts; a fit to so many holds about 3 GB
 _COLUMNS = {"item": ITEM_NAMES, "label": LABEL_NAMES, "annotator": ANNOTATOR_NAMES}
 
 
