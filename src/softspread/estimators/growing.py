@@ -111,7 +111,7 @@ class GrowingEstimator(VotesEstimator):
         keep[rows] = False
         if not keep.any():
             raise InputError(f"cannot remove all {self.n_items_} items; at least one must stay.")
-        voted = rows[self.vote_counts_[rows].any(axis=1)]
+        voted = rows[self._has_votes(rows)]
         if len(voted) and not drop_votes:
             raise InputError(
                 f"votes were cast on {counted(len(voted), 'item')} to remove, such as "
@@ -126,6 +126,10 @@ class GrowingEstimator(VotesEstimator):
             self._items_moved = True
             self._let_go(keep, bool(len(voted)))
         return self
+
+    def _has_votes(self, rows: IntArray) -> BoolArray:
+        """(m,) whether votes were cast on these items."""
+        return np.asarray(self.vote_counts_[rows].any(axis=1))
 
     def _rows_to_remove(self, items: Any) -> IntArray:
         if self.item_ids_ is None:

@@ -1,5 +1,6 @@
 """Base of estimators with a posterior: how good the soft labels are, and whether more votes pay off."""
 
+import warnings
 from os import PathLike
 from pathlib import Path
 
@@ -11,19 +12,36 @@ from sklearn.utils.validation import check_is_fitted
 from softspread._common import validation
 from softspread._common.atomic import check_target, write_text
 from softspread._common.types import AnyArray, RandomState
-from softspread.errors import InputError
+from softspread.errors import InputError, SoftspreadWarning
 from softspread.estimators.graph_based import GraphEstimator
 from softspread.quality.coverage import LEVELS, truth_coverage, vote_coverage
 from softspread.quality.estimate import FittedBlend, estimate_quality
 from softspread.quality.judge import Evidence, judge
 from softspread.quality.result import N_BOOTSTRAP, GainForecast, Quality
+from softspread.quality.smoothness import RULE as SMOOTHNESS
+from softspread.quality.smoothness import Smoothness, judge_smoothness
 from softspread.report.fitted import fitted_content, inputs_of, settings_of
 from softspread.report.pictures import Thumbnails
 from softspread.report.run import run_page
+from softspread.votes.reading import Names
+from softspread.votes.table import VoteTable
 
 
 class JudgedEstimator(GraphEstimator):
     """An estimator that can judge its own soft labels by votes."""
+
+    _waits = False  # while several questions are fitted together
+
+    def _start(self, votes: VoteTable, names: Names) -> None:
+        super()._start(votes, names)
+        if not self._waits and len(names.classes) and len(votes) >= SMOOTHNESS.fewest:
+            self._warn_of_neighbors()
+
+    def _warn_of_neighbors(self) -> None:
+        """Say where neighbours do not help; the permutations are the same at every fit."""
+        found = self.smoothness(random_state=0).warning
+        if found is not None:
+            warnings.warn(found, SoftspreadWarning, stacklevel=5)
 
     def _fitted_blend(self) -> FittedBlend:
         """The blend of all votes so far and the posterior of the fitted items."""
@@ -96,6 +114,39 @@ class JudgedEstimator(GraphEstimator):
                 "drawn uniformly. Give one of the two."
             )
         return self._quality_by(self._per_class("counts", np.asarray(counts)), confidence_level, rng)
+
+    def smoothness(self, *, random_state: RandomState = None) -> Smoothness:
+        """Whether votes go with those of their neighbours: what all spreading rests on.
+
+        A permutation test on held-out votes, per class. Where votes contradict their neighbours, or these say
+        no more than chance, the features do not suit the question, and another space is needed.
+
+        Parameters
+        ----------
+        random_state : int, Generator or None, optional
+            Seeds the permutations; by default the estimator's own.
+
+        Returns
+        -------
+        Smoothness
+            Agreement with neighbours and by chance, and a verdict per class; ``warning`` says what to do.
+
+        See Also
+        --------
+        softspread.compare_spaces : Which of several spaces suits the votes.
+        quality : How far the soft labels are off.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from softspread import SoftLabeler
+        >>> X = np.linspace(0, 1, 200)[:, None]
+        >>> SoftLabeler(n_neighbors=5).fit(X, (X[:, 0] > 0.5).astype(int)).smoothness().warning is None
+        True
+        """
+        self._checked(None)
+        rng = self._generator(random_state)
+        return judge_smoothness(self._diffusion(), self._named_votes(), self.classes_, rng)
 
     def report(
         self,

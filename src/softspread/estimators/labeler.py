@@ -1,6 +1,7 @@
 """The recommended estimator: several experts, weighed by held-out votes, and one posterior per item."""
 
 import logging
+import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from softspread._common import validation
 from softspread._common.kinds import KINDS, MULTILABEL, ORDINAL, SINGLE
-from softspread._common.types import AnyArray, BoolArray, FloatArray, RandomState
+from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray, RandomState
 from softspread.annotators.fit import why_neutral
 from softspread.annotators.models import ANNOTATOR_MODELS
+from softspread.annotators.judges import JudgeReport, judge_models
 from softspread.annotators.weighting import Weighting
 from softspread.diffusion.diffusion import Diffusion
-from softspread.errors import InputError
+from softspread.errors import InputError, SoftspreadWarning
 from softspread.estimators.auto import choose_settings
 from softspread.estimators.base import Answer
 from softspread.estimators.graph_based import Choosing
@@ -37,6 +39,7 @@ from softspread.posterior.growing import with_items as blend_with_items
 from softspread.posterior.growing import without_items as blend_without_items
 from softspread.posterior.ladder import Rung
 from softspread.posterior.live import LiveBlend
+from softspread.posterior.panel import Panel
 from softspread.posterior.posterior import Posterior
 from softspread.quality.estimate import FittedBlend, blend_evidence
 from softspread.quality.gain import forecast_gain
@@ -46,7 +49,8 @@ from softspread.queries.rule import DEFAULT_LOTTERY
 from softspread.spreading.evidence import Evidence, SoftLabels, soft_labels
 from softspread.tuning.candidates import DEFAULT_ALPHA, SearchSpace
 from softspread.votes.ballots import Ballots
-from softspread.votes.reading import NO_WEIGHTS, NamedVotes
+from softspread.votes.models import check_models, names_of_models, said_by, split_votes
+from softspread.votes.reading import NO_WEIGHTS, NamedVotes, Names
 from softspread.votes.repeats import repeat_advice
 from softspread.votes.table import VoteTable
 from softspread.votes.votes import Votes
@@ -55,6 +59,10 @@ if TYPE_CHECKING:
     from softspread.graph.neighbors import Search
 
 CLASSIFIERS = ("auto", "none")
+UNCHECKED = (
+    "No person has voted: the soft labels are what the models say, and nothing checks it. Ask people for votes "
+    "on items chosen at random, some 40 of them twice."
+)
 log = logging.getLogger("softspread")
 
 
@@ -78,8 +86,8 @@ class SoftLabeler(JudgedEstimator):
     """Soft labels with honest uncertainty for all items, from votes on a few: start here.
 
     Experts predict each item without its own votes: the class shares, spreading over the graph at several
-    alphas, classifiers of the votes, votes weighted by distance, a prior if one is given. Held-out votes say
-    how much each expert counts; items with two or more votes say how far all of them together can be trusted;
+    alphas, classifiers of the votes, votes weighted by distance, a prior if one is given, and models that vote
+    beside people, if there are any. Held-out votes of people say how much each expert counts; items with two or more votes say how far all of them together can be trusted;
     then the item's own votes speak. The result is one posterior per item: its mean is the soft label, its
     quantiles are the interval. Before the first vote the prior answers, or all classes alike without one.
 
@@ -136,7 +144,9 @@ class SoftLabeler(JudgedEstimator):
     evidence_ : (n,) array
         How many votes each soft label is worth, own votes and what others say together.
     votes_ : Votes
-        All votes so far.
+        All votes so far, of people.
+    model_votes_ : Votes
+        All votes so far of those that ``fit`` was told are models.
     vote_counts_ : (n, n_classes) array
         Each item's own votes.
     graph_ : Graph
@@ -197,8 +207,6 @@ class SoftLabeler(JudgedEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    _waits = False  # while the ladder is climbed for several questions together
-
     # ------------------------------------------------------------------------------------------------ fitting
     def fit(
         self,
@@ -209,6 +217,7 @@ class SoftLabeler(JudgedEstimator):
         features: ArrayLike | None = None,
         item_ids: ArrayLike | None = None,
         classes: ArrayLike | None = None,
+        model_annotators: Sequence[Hashable] = (),
     ) -> Self:
         """Learn from votes on some of the items of X.
 
@@ -231,6 +240,10 @@ class SoftLabeler(JudgedEstimator):
         classes : (n_classes,) array-like, optional
             Class names in the order of columns; by default the labels found, sorted. Of kind "ordinal" their
             order counts; names that are no numbers must be given.
+        model_annotators : sequence of names, default ()
+            The annotators that are models, such as language models or classifiers. All votes of one on an
+            item are one soft vote. They never count as votes of people: they are a source like a prior, as
+            good as people's held-out votes say, see :meth:`judge_report`.
 
         Returns
         -------
@@ -252,21 +265,44 @@ class SoftLabeler(JudgedEstimator):
             self.__dict__.pop("questions_", None)  # of an earlier fit
             self._questions: Questions | None = None
             self._check_parameters()
+            models = names_of_models(model_annotators)
             if self.kind == MULTILABEL:
                 if sample_weight is not None:
                     raise InputError(NO_WEIGHTS)
-                return self._ask_each(X, y, features=features, item_ids=item_ids, classes=classes)
+                given = {"features": features, "item_ids": item_ids, "classes": classes}
+                return self._ask_each(X, y, **given, model_annotators=models)
             self._features = None if features is None else validation.features(features, "features")
-            super().fit(X, y, sample_weight=sample_weight, item_ids=item_ids, classes=classes)
+            votes = self._without_models(y, models)
+            super().fit(X, votes, sample_weight=sample_weight, item_ids=item_ids, classes=classes)
             if self.kind == ORDINAL:
                 self._check_order(classes is not None or _fixes_classes(y))
         return self
+
+    def _without_models(self, y: Any, models: tuple[Hashable, ...]) -> Any:
+        """What people voted; what models voted waits for the names of rows and columns."""
+        self._models, self._said = models, None
+        if not models:
+            return y
+        if not self._waits:  # a model may leave out one of several questions
+            check_models(y, models)
+        people, self._said = split_votes(y, models)
+        return people
+
+    def _start(self, votes: VoteTable, names: Names) -> None:
+        self._model_votes = VoteTable.empty() if self._said is None else names.table(self._said)
+        names.check_retractions(self._model_votes)
+        self._said = None
+        super()._start(votes, names)
+        if len(self._model_votes) and not len(votes):
+            warnings.warn(UNCHECKED, SoftspreadWarning, stacklevel=4)
 
     def _ask_each(self, X: ArrayLike | Graph, y: Any, **given: Any) -> Self:
         """Fit one question per class."""
         questions = Questions(self)
         questions.fit(X, y, **given)
-        return self._answer_by(questions.each)
+        self._answer_by(questions.each)
+        self._warn_of_neighbors()
+        return self
 
     def _answer_by(self, each: dict[Any, Any]) -> Self:
         """Let fitted questions answer."""
@@ -336,6 +372,7 @@ class SoftLabeler(JudgedEstimator):
             X=places if classify else None,
             features=self._features if classify else None,
             prior=None if self.prior is None else self._padded_prior(),
+            panel=self._panel() if len(self._model_votes) else None,
             ordered=self.kind == ORDINAL,
             rungs=rungs,
         )
@@ -348,6 +385,9 @@ class SoftLabeler(JudgedEstimator):
     def _own_votes(self) -> OwnVotes:
         return own_votes(self._counted_votes, self._named_votes(), self.n_items_, len(self.classes_))
 
+    def _panel(self) -> Panel:
+        return Panel.of(self._model_votes, self._models, self.n_items_, len(self.classes_))
+
     def _padded_prior(self) -> FloatArray:
         missing = 2 - self.prior_.shape[1]
         return np.pad(self.prior_, ((0, 0), (0, missing))) if missing > 0 else self.prior_
@@ -356,6 +396,24 @@ class SoftLabeler(JudgedEstimator):
         return self._diffused
 
     # -------------------------------------------------------------------------------------------- later votes
+    def _add(self, new: VoteTable, names: Names) -> Self:
+        """Votes of people move soft labels at once; those of models are learned from, which costs a fit."""
+        theirs = said_by(new.annotators, self._models, len(new))
+        if not theirs.any():
+            return super()._add(new, names)
+        if len(names.classes) > len(self.classes_):
+            raise InputError(
+                f"a model's vote names {names.classes[len(self.classes_)]!r}, which is no class yet; give all "
+                "classes to fit, or add votes of people on it first."
+            )
+        with self._unchanged_on_failure():
+            votes = self._model_votes.copy()
+            votes.append(new.take(theirs))
+            names.check_retractions(votes)
+            self._model_votes = votes
+            self.refit()
+            return self if theirs.all() else super()._add(new.take(~theirs), names)
+
     def _spread_more(self, new: VoteTable) -> None:
         new = self._counted(new)
         n_since = len(self._votes) - self._n_fitted
@@ -440,8 +498,12 @@ class SoftLabeler(JudgedEstimator):
         self._grow_graph(new, self._space.neighbors[0])
         self._follow(blend, self._live.since, len(new))
 
+    def _has_votes(self, rows: IntArray) -> BoolArray:
+        return np.asarray(super()._has_votes(rows) | np.isin(rows, self._model_votes.rows))
+
     def _let_go(self, keep: BoolArray, votes_lost: bool) -> None:
         self._features = None if self._features is None else self._features[keep]
+        self._model_votes = self._model_votes.moved(places_of(keep))
         self._shrink_graph(keep)
         if votes_lost:
             self.refit()
@@ -722,10 +784,9 @@ class SoftLabeler(JudgedEstimator):
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y, features=features, item_ids=item_ids, classes=classes)
-        if self.kind == MULTILABEL:
-            raise InputError(
-                "kind='multilabel' learns from all items at once; use fit, or update for answers."
-            )
+        if self.kind == MULTILABEL or self._models:
+            what = "kind='multilabel'" if self.kind == MULTILABEL else "a fit beside models"
+            raise InputError(f"{what} learns from all items at once; use fit, or update for votes.")
         if (features is None) != (self._features is None):
             raise InputError("either every batch has features or none has; the first one decides.")
         with self._unchanged_on_failure():
@@ -910,7 +971,51 @@ class SoftLabeler(JudgedEstimator):
     def advice_(self) -> str | None:
         """What would narrow the intervals, where too few items have a second vote."""
         check_is_fitted(self)
+        if len(self._model_votes) and not len(self._votes):
+            return UNCHECKED
         return repeat_advice(int((self._own_votes().n_votes > 1).sum()), self.n_items_)
+
+    # --------------------------------------------------------------------------------------------- models
+    @property
+    def model_votes_(self) -> Votes:
+        """All votes so far of those that ``fit`` was told are models."""
+        check_is_fitted(self)
+        return self._names.votes(self._model_votes)
+
+    def judge_report(self, confidence_level: float = 0.9) -> JudgeReport:
+        """How good the models are that voted beside people, by people's votes on the same items.
+
+        Parameters
+        ----------
+        confidence_level : float, default 0.9
+            Of the intervals, strictly between 0 and 1.
+
+        Returns
+        -------
+        JudgeReport
+            Agreement with people, calibration and confusion of every model, and how many independent ones all
+            of them are worth, each with an interval.
+
+        See Also
+        --------
+        annotators_ : The same question about people.
+        weights_ : What the models count in the blend.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X, items = np.arange(20.0)[:, None], np.arange(20)
+        >>> who = np.repeat(["ann", "gpt"], 20)
+        >>> votes = Votes.from_pairs(np.tile(items, 2), np.tile(items // 10, 2), who)
+        >>> lab = SoftLabeler(n_neighbors=3).fit(X, votes, model_annotators=["gpt"])
+        >>> lab.judge_report()
+        JudgeReport(1 model; gpt agrees with 100 % of people's votes (91 to 100 %) on 20 items)
+        """
+        self._checked(None)
+        level = validation.between_0_and_1("confidence_level", confidence_level)
+        if not self._models:
+            raise InputError("no annotator is a model; name those that are in fit(..., model_annotators=[...]).")
+        return judge_models(self._panel(), self._own_votes(), self.classes_, level)
 
     # ------------------------------------------------------------------------------------------- the mode
     def mode_probabilities(self, n_draws: int = 200, *, random_state: RandomState = None) -> FloatArray:

@@ -21,7 +21,9 @@ from softspread._common.types import AnyArray, FloatArray, RandomState
 from softspread.errors import InputError
 from softspread.intervals.uncertainty import AMBIGUOUS, CLEAR, TOO_FEW
 from softspread.posterior.ladder import climb_together
+from softspread.quality.smoothness import Smoothness, smoothness_of_all
 from softspread.spreading.evidence import SoftLabels
+from softspread.votes.models import check_models
 from softspread.votes.multilabel import ANSWERS, Choices
 from softspread.votes.reading import NamedVotes
 from softspread.votes.votes import Votes
@@ -46,15 +48,27 @@ class Questions:
         self.each: dict[Any, Any] = {}
 
     # ------------------------------------------------------------------------------------------------ fitting
-    def fit(self, X: Any, y: Any, *, features: Any = None, item_ids: Any = None, classes: Any = None) -> None:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        features: Any = None,
+        item_ids: Any = None,
+        classes: Any = None,
+        model_annotators: tuple[Hashable, ...] = (),
+    ) -> None:
         """Learn from answers; see ``SoftLabeler.fit``."""
         votes = answers_of(y, classes)
+        if model_annotators:
+            check_models(votes, model_annotators)
+        about = {"features": features, "item_ids": item_ids, "model_annotators": model_annotators}
         names = votes.class_names()
         prior = _prior_per_class(self.prior, len(names))
         for column, name in enumerate(names.tolist()):
             one = clone(self.asked).set_params(prior=None if prior is None else prior[column])
             one._waits = True
-            one.fit(X, votes.about(name), features=features, item_ids=item_ids, classes=ANSWERS)
+            one.fit(X, votes.about(name), classes=ANSWERS, **about)
             X = X if self.each else one.graph_
             self.each[name] = one
         self._learn()
@@ -225,6 +239,11 @@ class Questions:
         squares = np.sqrt((frame[names[1:4]] ** 2).mean())
         overall = (OVERALL, *squares, *frame[names[4:]].mean(), frame["n_votes"].sum())
         return pd.DataFrame([*rows, overall], columns=frame.columns)
+
+    def smoothness(self, *, random_state: RandomState = None) -> Smoothness:
+        """Whether the answers about each class go with those of their neighbours."""
+        found = {name: one.smoothness(random_state=random_state) for name, one in self.each.items()}
+        return smoothness_of_all(found)
 
     def query(
         self,

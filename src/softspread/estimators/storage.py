@@ -32,6 +32,7 @@ from softspread.posterior.live import LiveBlend
 from softspread.spreading.state import SpreadState
 from softspread.tuning.result import Tuning, TuningPoint
 from softspread.votes.reading import Names
+from softspread.votes.standing import KEEP
 from softspread.votes.table import VoteTable
 
 FORMAT_VERSION = 2  # 1 knew no SoftLabeler; its files are still read
@@ -305,6 +306,10 @@ def _put_blend(est: SoftLabeler, header: dict[str, Any], arrays: dict[str, AnyAr
     header["blend"], blend = pack_blend(est._blend)
     arrays |= {f"blend.{name}": array for name, array in blend.items()}
     arrays |= {f"live.{name}": array for name, array in est._live.arrays().items()}
+    header["models"] = list(est._models)
+    models, objects = _pack_votes("models", est._model_votes)
+    arrays |= models
+    header["objects"] += objects
     header["features_given"] = est._features is not None
     if est._features is not None:
         arrays["features"] = est._features
@@ -312,6 +317,10 @@ def _put_blend(est: SoftLabeler, header: dict[str, Any], arrays: dict[str, AnyAr
 
 def _take_blend(est: SoftLabeler, header: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
     est._check_parameters()
+    est._models = tuple(header.get("models", ()))  # files of older versions hold none
+    est._model_votes = VoteTable.empty()
+    if est._models:
+        est._model_votes = _unpack_votes("models", arrays, set(header["objects"]), KEEP)
     est._features = arrays["features"] if header["features_given"] else None
     est._diffused = _restored_diffusion(est, header, arrays)
     est._n_fitted, est._n_moved = header["n_fitted"], header["n_moved"]

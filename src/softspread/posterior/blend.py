@@ -46,6 +46,8 @@ from softspread.posterior.kernels import RULE as KERNELS
 from softspread.posterior.kernels import KernelRule, kernel_experts
 from softspread.posterior.ladder import RULE as LADDER
 from softspread.posterior.ladder import LadderRule, Rung, climb, descend, ladder_experts
+from softspread.posterior.panel import RULE as PANEL
+from softspread.posterior.panel import Panel, PanelRule, panel_experts
 from softspread.posterior.posterior import Posterior, Variant
 from softspread.posterior.records import pack_record, unpack_record
 from softspread.posterior.stack import RULE as STACK
@@ -64,6 +66,7 @@ class BlendRule:
     stack: StackRule = STACK
     calibration: CalibrationRule = CALIBRATION
     trust: TrustRule = TRUST
+    panel: PanelRule = PANEL
     shares_belief: float = 0.3
     prior_belief: float = 2.0  # whoever hands over a prior believes in it
     prior_size: float = 20.0  # votes that a prior is taken to rest on, where it matters how many
@@ -72,6 +75,7 @@ class BlendRule:
 RULE = BlendRule()
 RECORDS = (  # what a blend is made of, for files
     *(BlendRule, LadderRule, ClassifierRule, KernelRule, StackRule, CalibrationRule, Belief, TrustRule),
+    PanelRule,
     *(Rung, Space, BumpSpace, MainDirections, OneScale, Model, Calibration, Setting, Trust, Bins, OwnVotes),
 )
 
@@ -95,11 +99,11 @@ class Fixed:
 class Blend:
     """What was learned from the votes, as far as it takes to answer and to follow further votes."""
 
-    names: Sequence[str]  # class shares, ladder, classifiers, kernels, then the prior if there is one
+    names: Sequence[str]  # class shares, ladder, classifiers, kernels, then a prior and models if there are any
     weights: FloatArray  # (experts,)
     rungs: Sequence[Rung]
     models: Sequence[tuple[Space, Model]]  # of the classifiers
-    fixed: Sequence[Fixed]  # classifiers, kernels, prior
+    fixed: Sequence[Fixed]  # classifiers, kernels, prior, models
     calibration: Calibration
     trust: Trust
     own: OwnVotes  # of the fit
@@ -272,6 +276,7 @@ def fit_blend(
     X: AnyArray | None = None,
     features: AnyArray | None = None,
     prior: FloatArray | None = None,
+    panel: Panel | None = None,
     ordered: bool = False,
     rungs: Sequence[Rung] | None = None,
     rule: BlendRule = RULE,
@@ -286,6 +291,7 @@ def fit_blend(
     X : (n, d) items as classifiers see them; None = no classifiers on them
     features : (n, f) unreduced features; None = none
     prior : (n, n_classes) given probabilities; None = none
+    panel : what models say; None = there are none
     ordered : classes have an order, which scores of experts respect
     rungs : the ladder where it was climbed before, see :func:`~softspread.posterior.ladder.climb_together`
     """
@@ -301,9 +307,11 @@ def fit_blend(
     experts += kernel_experts(X, diffusion.graph.sigma2, shares.final, own, rule.kernels)
     if prior is not None:
         experts.append(prior_expert(prior, own, rule.prior_belief, rule.prior_size))
+    if panel is not None:
+        experts += panel_experts(panel, diffusion, own, rule.panel)
     weights = stack_weights(experts, own.mean_vote, rule.stack, own.places(order), ordered)
-    alone = prior is not None and not len(own.voted)
-    if alone:  # nothing but the prior says anything yet
+    alone = (prior is not None or panel is not None) and not len(own.voted)
+    if alone:  # nothing but the prior or the models says anything yet
         weights = np.eye(len(experts))[-1]
     q = blended([expert.final for expert in experts], weights)
     q_held = blended([expert.held for expert in experts], weights)

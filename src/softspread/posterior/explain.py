@@ -1,4 +1,4 @@
-"""What one soft label is made of: own votes, other items' votes, classifiers, a prior, the class shares.
+"""What one soft label is made of: own votes, other items' votes, classifiers, a prior, models, class shares.
 
     p_c = own votes_c / evidence + sum over sources s_c                                  theory: [explanation]
 
@@ -20,6 +20,7 @@ from softspread.posterior.experts import other_shares
 from softspread.posterior.kernels import kernel_of_one
 from softspread.posterior.ladder import descend
 from softspread.posterior.live import LiveBlend, Moved
+from softspread.posterior.panel import MODELS
 from softspread.spreading.explain import heaviest
 from softspread.votes.table import VoteTable
 
@@ -52,15 +53,16 @@ class Parts:
     distant: FloatArray  # (n_classes,)  votes on other items, too far to be listed
     classifiers: FloatArray  # (n_classes,)
     prior: FloatArray  # (n_classes,)
+    models: FloatArray  # (n_classes,)
     shares: FloatArray  # (n_classes,)
 
     @classmethod
     def nothing(cls, n_items: int, n_classes: int) -> "Parts":
         """No share of anything."""
-        return cls(np.zeros((n_items, n_classes)), *np.zeros((4, n_classes)))
+        return cls(np.zeros((n_items, n_classes)), *np.zeros((5, n_classes)))
 
     def _all(self) -> tuple[FloatArray, ...]:
-        return self.votes, self.distant, self.classifiers, self.prior, self.shares
+        return self.votes, self.distant, self.classifiers, self.prior, self.models, self.shares
 
     @property
     def total(self) -> FloatArray:
@@ -196,6 +198,8 @@ def _fixed(live: LiveBlend, near: Near, start: Parts) -> Iterator[Parts]:
             yield parts.summing_to(final)
         elif expert.source == "prior":
             yield replace(nothing, prior=final)
+        elif expert.source == MODELS:
+            yield replace(nothing, models=final)
         else:
             yield replace(nothing, classifiers=final)
 
@@ -251,6 +255,7 @@ def _summed(parts: Parts) -> list[tuple[str, FloatArray]]:
         (DISTANT, parts.distant),
         (CLASSIFIERS, parts.classifiers),
         (PRIOR, parts.prior),
+        (MODELS, parts.models),
         (SHARES, parts.shares),
     ]
 
