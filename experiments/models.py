@@ -1,12 +1,12 @@
 """What models that vote beside people are worth, and what bad ones cost.
 
-    python -m experiments.models --data DIR --draws 3
+    python -m experiments.models --data DIR --draws 2
 
-People's votes are drawn from human counts, one per item drawn at random. Beside them vote a good model (asked
-five times per item), a panel of nine that mostly err together, a panel of five that guess, and one that always
-says the same class. Four answers, at equal human budget: people alone, people and models, models alone, and
-models taken for people. Design set (its results shaped the rules): davidson and simulated clouds. Judging
-sets, looked at only once the rules stood: cifar10h, whose good model is a CIFAR-10 classifier whose
+People's votes are drawn from human counts, one per item drawn at random. Beside them vote a good model
+(asked five times per item), a panel of nine that mostly err together, a panel of five that guess, and one
+that always says the same class. Four answers, at equal human budget: people alone, people and models, models
+alone, and models taken for people. Design sets (their results shaped the rules): davidson and simulated
+clouds. Judging sets, looked at only once the rules stood: cifar10h, whose good model is a CIFAR-10 classifier whose
 probabilities are sampled, and mdagreement. The error is the RMSE to the share of all human votes.
 """
 
@@ -47,19 +47,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Fit everything and store the tables."""
     parser = argparse.ArgumentParser(prog="python -m experiments.models", description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--draws", type=int, default=2)
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore", SoftspreadWarning)
-    rows = []
+    rows: dict[str, list[dict[str, Any]]] = {"design": [], "judging": []}
     for name in options.sets:
+        role = SETS[name][0]
         for draw in range(options.draws):
-            task = load(name, options.data, np.random.default_rng(draw))
-            rows += measured(task, draw)
-    runs = pd.DataFrame(rows)
-    for role in dict.fromkeys(SETS[name][0] for name in options.sets):
-        mine = runs[runs["set"].map(lambda name, role=role: SETS[name][0] == role)]
-        table = summed_up(mine)
+            rows[role] += measured(load(name, options.data, np.random.default_rng(draw)), draw)
+        table = summed_up(pd.DataFrame(rows[role]))
         print(f"\n{role}\n{table.to_string(index=False)}")
         store("models", {f"models beside people, {role} sets": table})
 

@@ -25,6 +25,8 @@ What comes out
     Tuning, TuningPoint               est.tuning_, and tune
     Quality, Estimate, GainForecast   est.quality() and est.forecast()
     AnnotatorReport                   who votes with the crowd
+    JudgeReport                       how good models are that vote beside people
+    Smoothness                        whether votes go with those of their neighbours
     UncertaintySplit                  people disagree, or too few votes
     SolveReport, ScaleReport          accuracy that was reached
     Plan                              plan
@@ -44,6 +46,7 @@ Errors
     SoftspreadError                   base of InputError, ConvergenceError, StoreError,
                                       MissingExtraError and PluginError
     SoftspreadWarning                 the result stands, but deserves a look
+    NeighborWarning                   votes do not go with those of their neighbours
 
 Every name has a docstring with an example: ``help(softspread.Votes)``. Names are loaded when first used, so
 that ``import softspread`` stays quick.
@@ -77,7 +80,9 @@ _NAMES = {
     "tuning.tune": ["tune"],
     "tuning.result": ["Tuning", "TuningPoint"],
     "quality.result": ["Quality", "Estimate", "GainForecast"],
+    "quality.smoothness": ["Smoothness"],
     "annotators.report": ["AnnotatorReport"],
+    "annotators.judges": ["JudgeReport"],
     "plots.accessor": ["Plots"],
     "notebook.voter": ["Voter"],
     "intervals.uncertainty": ["uncertainty_split", "UncertaintySplit"],
@@ -93,6 +98,7 @@ _NAMES = {
         "MissingExtraError",
         "PluginError",
         "SoftspreadWarning",
+        "NeighborWarning",
     ],
 }
 _MODULES = ("datasets", "simulate", "metrics", "testing")
@@ -118,6 +124,7 @@ if TYPE_CHECKING:
     from softspread import metrics as metrics
     from softspread import simulate as simulate
     from softspread import testing as testing
+    from softspread.annotators.judges import JudgeReport as JudgeReport
     from softspread.annotators.report import AnnotatorReport as AnnotatorReport
     from softspread.blocks.spread import BlockResult as BlockResult
     from softspread.blocks.spread import spread_in_blocks as spread_in_blocks
@@ -130,6 +137,7 @@ if TYPE_CHECKING:
     from softspread.errors import ConvergenceError as ConvergenceError
     from softspread.errors import InputError as InputError
     from softspread.errors import MissingExtraError as MissingExtraError
+    from softspread.errors import NeighborWarning as NeighborWarning
     from softspread.errors import PluginError as PluginError
     from softspread.errors import SoftspreadError as SoftspreadError
     from softspread.errors import SoftspreadWarning as SoftspreadWarning
@@ -160,6 +168,7 @@ if TYPE_CHECKING:
     from softspread.quality.result import Estimate as Estimate
     from softspread.quality.result import GainForecast as GainForecast
     from softspread.quality.result import Quality as Quality
+    from softspread.quality.smoothness import Smoothness as Smoothness
     from softspread.spreading.evidence import Evidence as Evidence
     from softspread.spreading.evidence import SoftLabels as SoftLabels
     from softspread.tuning.result import Tuning as Tuning

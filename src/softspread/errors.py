@@ -88,3 +88,14 @@ class SoftspreadWarning(UserWarning):
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("error", SoftspreadWarning)
     """
+
+
+class NeighborWarning(SoftspreadWarning):
+    """Votes do not go with those of their neighbours: another space may suit them better.
+
+    Examples
+    --------
+    >>> from softspread import NeighborWarning, SoftspreadWarning
+    >>> issubclass(NeighborWarning, SoftspreadWarning)
+    True
+    """

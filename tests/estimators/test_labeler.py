@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from softspread import InputError, SoftLabeler, Votes, affinity_graph
+from softspread import InputError, SoftLabeler, SoftspreadWarning, Votes, affinity_graph, load, save
+from softspread.metrics import rmse
 
 N = 90
 
@@ -451,3 +452,142 @@ def test_learned_facts_are_shares():
         lab.mode_probabilities(0)
     with pytest.raises(InputError, match="confidence_level"):
         lab.predict_set(1.5)
+
+
+# ------------------------------------------------------------------------------------------- models that vote
+def model_task(samples=2, people=60):
+    """Two clouds; a person with some votes, two models with votes on every item, asked several times."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1], 75)
+    X = rng.normal(size=(150, 2)) + 2 * truth[:, None]
+    rows = rng.choice(150, people, replace=False)
+    parts = [(rows, truth[rows], "ann")]
+    for name, share in (("gpt", 0.1), ("claude", 0.3)):
+        flipped = rng.random((samples, 150)) < share
+        parts += [(np.arange(150), np.where(flip, 1 - truth, truth), name) for flip in flipped]
+    items, labels, names = zip(*parts, strict=True)
+    who = np.repeat(names, [len(part) for part in items])
+    return X, Votes.from_pairs(np.concatenate(items), np.concatenate(labels), who), truth
+
+
+MODELS = ["gpt", "claude"]
+
+
+def test_votes_of_models_are_no_votes_of_people():
+    """Own votes, annotators, quality and queries know people alone; the models have a list of their own."""
+    X, votes, truth = model_task()
+    lab = SoftLabeler(random_state=0).fit(X, votes, model_annotators=MODELS)
+    assert len(lab.votes_) == lab.vote_counts_.sum() == lab.quality().n_votes == 60
+    assert lab.annotators_["annotator"].tolist() == ["ann"]
+    assert len(lab.model_votes_) == 600
+    assert lab.model_annotators_ == ("gpt", "claude")
+    assert lab.judge_report().to_frame()["compared"].tolist() == [60, 60]
+    assert (lab.transduction_ == truth).mean() > 0.9
+    shares = lab.explain(0, None).groupby("source")["weight"].sum()
+    assert shares["models"] > 0.05
+    assert shares.sum() == pytest.approx(1)
+
+
+def test_many_samples_of_a_model_count_as_one_soft_vote():
+    """Every vote of a model ten times over is the same answer."""
+    X, votes, _ = model_task(samples=1)
+    who = votes.annotators == "ann"
+    again = np.concatenate([np.flatnonzero(who), np.repeat(np.flatnonzero(~who), 10)])
+    tenfold = Votes.from_pairs(votes.items[again], votes.labels[again], votes.annotators[again])
+    one, ten = (SoftLabeler(random_state=0).fit(X, y, model_annotators=MODELS) for y in (votes, tenfold))
+    np.testing.assert_allclose(one.predict_proba(), ten.predict_proba(), atol=1e-12)
+
+
+def test_later_votes_of_models_are_learned_and_taken_back(tmp_path):
+    """Update is a fit to all votes; undo is nothing; a file answers and learns on the same."""
+    X, votes, _ = model_task()
+    late = np.flatnonzero((votes.annotators == "gpt") & (votes.items < 5))
+    early = np.setdiff1d(np.arange(len(votes)), late)
+    lab = SoftLabeler(random_state=0).fit(X, part_of(votes, early), model_annotators=MODELS)
+    before = lab.predict_proba()
+    save(lab, tmp_path / "lab.softspread")
+    other = load(tmp_path / "lab.softspread")
+    whole = SoftLabeler(random_state=0).fit(X, votes, model_annotators=MODELS)
+    new = votes.items[late], votes.labels[late], votes.annotators[late]
+    for est in (lab, other):
+        np.testing.assert_array_equal(est.predict_proba(), before)
+        est.update(*new)
+        np.testing.assert_allclose(est.predict_proba(), whole.predict_proba(), atol=1e-10)
+        assert repr(est.judge_report()) == repr(whole.judge_report())
+        est.undo(*new)
+        np.testing.assert_allclose(est.predict_proba(), before, atol=1e-10)
+
+
+def part_of(votes, rows):
+    return Votes.from_pairs(votes.items[rows], votes.labels[rows], votes.annotators[rows])
+
+
+def test_models_alone_answer_and_it_says_that_nothing_checks_them():
+    """A warning, the advice, and intervals; quality has nothing to go by."""
+    X, votes, truth = model_task()
+    models = part_of(votes, np.flatnonzero(votes.annotators != "ann"))
+    with pytest.warns(SoftspreadWarning, match="No person has voted"):
+        lab = SoftLabeler(random_state=0).fit(X, models, model_annotators=MODELS)
+    assert "nothing checks it" in lab.advice_
+    assert (lab.transduction_ == truth).mean() > 0.85
+    assert lab.soft_labels().width.mean() > 0.3
+    with pytest.raises(InputError, match="no votes"):
+        lab.quality()
+
+
+def test_models_that_guess_hardly_move_anything():
+    """Three of them, with votes on every item."""
+    X, votes, truth = model_task()
+    people = part_of(votes, np.flatnonzero(votes.annotators == "ann"))
+    rng = np.random.default_rng(3)
+    noise = Votes.from_pairs(
+        np.tile(np.arange(150), 3), rng.integers(2, size=450), np.repeat(["a", "b", "c"], 150)
+    )
+    alone = SoftLabeler(random_state=0).fit(X, people)
+    beside = SoftLabeler(random_state=0).fit(X, people + noise, model_annotators=["a", "b", "c"])
+    wanted = np.eye(2)[truth]
+    assert rmse(beside.predict_proba(), wanted) < 1.02 * rmse(alone.predict_proba(), wanted)
+
+
+@pytest.mark.parametrize("kind", ["ordinal", "multilabel"])
+def test_models_vote_beside_people_in_other_kinds(kind):
+    """Grades, and yes or no to each of two classes."""
+    X, votes, truth = model_task()
+    if kind == "multilabel":
+        table = np.stack([votes.labels, 1 - votes.labels], axis=1)
+        votes = Votes.from_multilabel(table, votes.items, votes.annotators)
+    lab = SoftLabeler(kind=kind, random_state=0).fit(X, votes, model_annotators=MODELS)
+    p = lab.predict_proba()
+    assert ((p[:, 0 if kind == "multilabel" else 1] > 0.5) == truth).mean() > 0.9
+    assert lab.model_annotators_ == ("gpt", "claude")
+
+
+def test_items_that_come_and_go_keep_the_models():
+    """An item with a model's vote asks as one with a person's; new ones are answered by their neighbours."""
+    X, votes, _ = model_task()
+    lab = SoftLabeler(random_state=0).fit(X, votes, model_annotators=MODELS)
+    with pytest.raises(InputError, match="drop_votes=True"):
+        lab.remove_items([149])
+    lab.remove_items([149], drop_votes=True)
+    assert not (lab.model_votes_.items == 149).any()
+    lab.add_items(X[149:])
+    assert lab.predict_proba().shape == (150, 2)
+
+
+def test_what_models_cannot_do_is_refused():
+    """And nothing changes."""
+    X, votes, _ = model_task()
+    for y, message in ((np.zeros(150, int), "names nobody"), (votes, "by whom there is no vote")):
+        with pytest.raises(InputError, match=message):
+            SoftLabeler().fit(X, y, model_annotators=["gtp"])
+    lab = SoftLabeler(random_state=0).fit(X, votes, model_annotators=MODELS)
+    before = lab.predict_proba()
+    with pytest.raises(InputError, match="never cast"):
+        lab.undo([0, 0, 0], [1, 1, 1], ["gpt"] * 3)
+    with pytest.raises(InputError, match="no class yet"):
+        lab.update([0], [7], ["gpt"])
+    with pytest.raises(InputError, match="beside models learns from all"):
+        lab.partial_fit(X[:2], [0, 1])
+    np.testing.assert_array_equal(lab.predict_proba(), before)
+    with pytest.raises(InputError, match="no annotator is a model"):
+        SoftLabeler().fit(X, [0, 1] * 75).judge_report()

@@ -2,8 +2,8 @@
 
     soft votes of models + people's votes  ->  agreement, calibration, confusion, effective number
 
-Intervals are Jeffreys' with items as trials: several votes of people on an item, or shares of votes, count as
-one item, which is rather too wide than too narrow.
+Intervals are exact ones for a share (Clopper and Pearson) with items as trials: several votes of people on an
+item, or shares of votes, count as one item. Both make them rather too wide than too narrow.
 """
 
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from softspread._common.notebook import ShownAsTable
 from softspread._common.types import AnyArray, FloatArray
 from softspread._common.wording import counted
 from softspread.posterior.experts import OwnVotes, other_shares
-from softspread.posterior.panel import Panel, PanelRule, SoftVotes, correlation_law, pool, rhos
 from softspread.posterior.panel import RULE as PANEL
+from softspread.posterior.panel import Panel, PanelRule, SoftVotes, correlation_law, pool, rhos
 
 SHOWN = 3  # models by name in one line
 
@@ -77,7 +77,7 @@ class JudgeReport(ShownAsTable):
         >>> from softspread import SoftLabeler, Votes
         >>> votes = Votes.from_pairs([0, 1, 0], [0, 1, 0], ["ann", "ann", "gpt"])
         >>> SoftLabeler(n_neighbors=1).fit([[0.0], [1.0]], votes, model_annotators=["gpt"]).judge_report()
-        JudgeReport(1 model; gpt agrees with 100 % of people's votes (23 to 100 %) on 1 item)
+        JudgeReport(1 model; gpt agrees with 100 % of people's votes (5 to 100 %) on 1 item)
         """
         parts = [counted(len(self.models), "model")]
         for row in self.models.head(SHOWN).to_dict("records"):
@@ -85,10 +85,8 @@ class JudgeReport(ShownAsTable):
                 parts.append(f"{row['annotator']} spoke about no item that people voted on")
                 continue
             ends = f"{100 * row['agreement_lower']:.0f} to {100 * row['agreement_upper']:.0f} %"
-            parts.append(
-                f"{row['annotator']} agrees with {100 * row['agreement']:.0f} % of people's votes ({ends}) on "
-                f"{counted(row['compared'], 'item')}"
-            )
+            share, items = f"{100 * row['agreement']:.0f} %", counted(row["compared"], "item")
+            parts.append(f"{row['annotator']} agrees with {share} of people's votes ({ends}) on {items}")
         if len(self.models) > SHOWN:
             parts.append(f"{len(self.models) - SHOWN} more")
         if len(self.models) > 1 and self.models["compared"].any():
@@ -190,11 +188,11 @@ class _Compared:
 
 
 def _share(hits: FloatArray | float, n: FloatArray | float, level: float) -> tuple[float, float, float]:
-    """A share with Jeffreys' interval, which reaches 0 and 1 where all or nothing was seen; NaN of nothing."""
+    """A share with its exact interval, which reaches 0 or 1 where none or all hit; NaN of nothing."""
     hits, n = np.asarray(hits, dtype=np.float64), np.asarray(n, dtype=np.float64)
     misses, tail = np.maximum(n - hits, 0.0), (1 - level) / 2
-    lower = np.where(hits <= 0, 0.0, beta.ppf(tail, hits + 0.5, misses + 0.5))
-    upper = np.where(misses <= 0, 1.0, beta.ppf(1 - tail, hits + 0.5, misses + 0.5))
+    lower = np.where(hits <= 0, 0.0, beta.ppf(tail, hits, misses + 1))
+    upper = np.where(misses <= 0, 1.0, beta.ppf(1 - tail, hits + 1, misses))
     with np.errstate(invalid="ignore"):
         share = np.where(n > 0, hits / n, np.nan)
     found = share, np.where(n > 0, lower, 0.0), np.where(n > 0, upper, 1.0)
@@ -204,7 +202,7 @@ def _share(hits: FloatArray | float, n: FloatArray | float, level: float) -> tup
 def _effective_number(
     panel: Panel, own: OwnVotes, level: float, rule: PanelRule
 ) -> tuple[float, float, float]:
-    """n / (1 + (n - 1) rho): mean and quantiles over what people's votes leave open about rho."""
+    """Mean and quantiles of n / (1 + (n - 1) rho), over what people's votes leave open about rho."""
     n = len(panel.models)
     if n < 2:
         return float(n), float(n), float(n)

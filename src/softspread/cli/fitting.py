@@ -176,17 +176,19 @@ def load_votes(
     item_ids: AnyArray | None,
     n_items: int,
     classes: Sequence[str] | None = None,
+    models: Sequence[str] = (),
 ) -> MatchedVotes:
     """Votes on the items; unknown items and classes are refused or, on request, left out.
 
     Parameters
     ----------
     classes : known from elsewhere; None = those of the options, or of the file
+    models : annotators that are models
     """
     with run.stage("votes") as tell:
         named = classes if classes is not None else read_classes(options.classes)
         file = read_vote_files(*options.files(), how=options.reading(), classes=named)
-        matched = match_votes(file, item_ids, n_items, named, options.skip_unknown)
+        matched = match_votes(file, item_ids, n_items, named, options.skip_unknown, models=models)
         tell(f"{len(matched.found.table):,} votes for {len(matched.classes)} classes ({file.votes_format})")
     for trouble in matched.unknown:
         run.warn(f"left out: {trouble}")
@@ -259,12 +261,13 @@ def fit(run: Run, inputs: FitInputs, *, needs_votes: bool = True) -> Fit:
     items = load_items(run, inputs.items)
     votes = None
     if needs_votes or inputs.votes.votes:
-        votes = load_votes(run, inputs.votes, items.item_ids, items.n_items)
+        votes = load_votes(run, inputs.votes, items.item_ids, items.n_items, models=inputs.fit.models)
     features = load_features(run, inputs.fit.features, items)
     found = no_votes_yet(items, inputs.votes.classes) if votes is None else votes.found
     prior = load_prior(inputs.fit, items, found.names.classes)
     items = build_graph(run, items, inputs.graph)
-    task = _Task(run, items, found if votes is None else votes.given, features, parameters)
+    given, models = (found, ()) if votes is None else (votes.given, votes.models)
+    task = _Task(run, items, given, features, parameters, models)
     make = task.helped if inputs.fit.of_votes else partial(task.estimate, method, prior)
     if (
         inputs.votes.kind == ORDINAL
@@ -277,7 +280,8 @@ def fit(run: Run, inputs: FitInputs, *, needs_votes: bool = True) -> Fit:
     prior_key = PRIOR_OF_VOTES if inputs.fit.of_votes else inputs.fit.prior
     chosen = (method, sorted(parameters.items()), run.seed, version_of("softspread"))
     classes = found.names.classes.tolist()
-    made_from = (*items.made_from, *votes_key, classes, prior_key, inputs.fit.features, *chosen)
+    key = (*votes_key, classes, prior_key, inputs.fit.features, *inputs.fit.models)
+    made_from = (*items.made_from, *key, *chosen)
     with run.stage("fit", own_bars=items.are_many) as tell:
         est = run.remember("fit", made_from, _load_fit, make, _save_fit)
         tell(in_brief(est))
@@ -297,6 +301,7 @@ class _Task:
     votes: NamedVotes | Votes
     features: AnyArray | None
     parameters: Mapping[str, Any]
+    models: tuple[object, ...] = ()
 
     def estimate(self, method: str, prior: AnyArray | None) -> Any:
         """A fit of one method."""
@@ -307,6 +312,8 @@ class _Task:
         given: dict[str, Any] = {} if self.features is None else {"features": self.features}
         if isinstance(self.votes, Votes):
             given["item_ids"] = self.items.item_ids
+        if self.models:
+            given["model_annotators"] = self.models
         return est.fit(self.items.X, self.votes, **given)
 
     def helped(self) -> Any:

@@ -238,12 +238,29 @@ class FitOptions:
         option("With --method pls: how many votes the prior counts as, or 'auto', the default with --prior."),
     ] = None
     annotator_model: Annotated[str, option("auto, none, consistency or confusion.")] = "auto"
+    model_annotators: Annotated[
+        str | None,
+        option(
+            "Annotators that are models, such as 'gpt,claude': never counted as people, but as far as "
+            "people's votes bear them out."
+        ),
+    ] = None
     solver: Annotated[str, option("With --method pls, how the linear system is solved: {solvers}.")] = "auto"
 
     @property
     def of_votes(self) -> bool:
         """Whether the prior is a classifier of the votes."""
         return self.prior is not None and self.prior.name == PRIOR_OF_VOTES
+
+    @property
+    def models(self) -> list[str]:
+        """The names of annotators that are models."""
+        names = [] if self.model_annotators is None else self.model_annotators.split(",")
+        if not all(name.strip() for name in names):
+            raise InputError(
+                f"--model-annotators must be names like gpt,claude, got {self.model_annotators!r}."
+            )
+        return [name.strip() for name in names]
 
     def check_files(self) -> None:
         """Refuse missing files and wrong endings."""
@@ -273,6 +290,11 @@ class FitOptions:
         if method_of(self.method) == BLEND:
             self._refuse_options_of_spreading()
             return shared
+        if self.models:
+            raise InputError(
+                "--model-annotators are sources of --method blend; --method pls takes votes of people alone: "
+                "leave one out."
+            )
         if self.features is not None:
             raise InputError(
                 "--features are for the classifiers of --method blend; --method pls has none: leave one out."
@@ -370,6 +392,8 @@ class FitInputs:
     def check(self, *, needs_votes: bool = True, ratings: bool = False) -> None:
         """Refuse missing options, files, endings, and values that no fit takes: before anything is read."""
         self.votes.check_kind(ratings=ratings)
+        if self.fit.models and self.votes.kind == "rating":
+            raise InputError("--model-annotators name a class; ratings are people's: leave it out.")
         self.items.files()
         if needs_votes or self.votes.votes:
             self.votes.files()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from softspread._common.kinds import SINGLE
+from softspread._common.kinds import MULTILABEL, SINGLE
 from softspread._common.types import FloatArray
 from softspread._common.versions import versions
 from softspread.annotators.verdict import STRAYS
@@ -26,7 +26,7 @@ FILE_LIBRARIES = ("pandas", "pyarrow")  # soft labels from files depend on these
 def run_facts(fit: Fit) -> dict[str, Any]:
     """Inputs and what was learned from them, ready for JSON."""
     est, votes = fit.est, fit.matched.found.table
-    several = fit.matched.several is not None
+    several = getattr(est, "kind", SINGLE) == MULTILABEL
     file, names = fit.matched.file, votes.annotators
     return {
         "n_items": fit.items.n_items,
@@ -45,6 +45,8 @@ def run_facts(fit: Fit) -> dict[str, Any]:
         "parameters": _parameters(fit),
         **_learned(est),
         "annotators_flagged": _flagged(est),
+        "models": models_facts(est),
+        "neighbors": neighbor_facts(est),
         "graph": graph_facts(est.graph_),
         "versions": versions(*FILE_LIBRARIES),
     }
@@ -88,6 +90,26 @@ def _flagged(est: Any) -> list[str]:
     if rated is not None and "class" in rated:
         rated = rated[rated["class"] == OVERALL]
     return [] if rated is None else rated.loc[rated["flag"] == STRAYS, "annotator"].map(str).tolist()
+
+
+def models_facts(est: Any) -> dict[str, Any] | None:
+    """How good models are that voted beside people, ready for JSON; None where there are none."""
+    if not len(getattr(est, "model_annotators_", ())) or est.kind == MULTILABEL:
+        return None
+    report = est.judge_report()
+    share = est.weights_[[name.startswith("model") for name in est.weights_.index]].sum()
+    return {
+        "share": float(share),
+        "summary": report.summary(),
+        "effective_number": [report.effective_number, report.effective_lower, report.effective_upper],
+        "judges": report.models.astype(object).where(report.models.notna(), None).to_dict("records"),
+    }
+
+
+def neighbor_facts(est: Any) -> dict[str, Any]:
+    """Whether votes go with those of their neighbours, ready for JSON."""
+    found = est.smoothness(random_state=0)
+    return {"warning": found.warning, "classes": found.to_frame().to_dict("records")}
 
 
 def evidence_facts(evidence: FloatArray) -> dict[str, Any]:
@@ -151,6 +173,8 @@ def _rows(document: Mapping[str, Any]) -> dict[str, str]:
         "evidence": _evidence_in_words(document["evidence"]),
         "items": f"{verdicts} ({level})",
         "annotators": _flagged_in_words(document["annotators_flagged"]),
+        "models": "" if document["models"] is None else document["models"]["summary"],
+        "neighbours": document["neighbors"]["warning"] or "",
         "advice": document.get("advice") or "",
         "written": ", ".join(document["out"] + ([document["report"]] if document["report"] else [])),
         "time": f"{document['seconds']:.1f} s",

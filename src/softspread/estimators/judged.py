@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from softspread._common import validation
 from softspread._common.atomic import check_target, write_text
 from softspread._common.types import AnyArray, RandomState
-from softspread.errors import InputError, SoftspreadWarning
+from softspread.errors import InputError, NeighborWarning
 from softspread.estimators.graph_based import GraphEstimator
 from softspread.quality.coverage import LEVELS, truth_coverage, vote_coverage
 from softspread.quality.estimate import FittedBlend, estimate_quality
@@ -41,7 +41,7 @@ class JudgedEstimator(GraphEstimator):
         """Say where neighbours do not help; the permutations are the same at every fit."""
         found = self.smoothness(random_state=0).warning
         if found is not None:
-            warnings.warn(found, SoftspreadWarning, stacklevel=5)
+            warnings.warn(found, NeighborWarning, stacklevel=5)
 
     def _fitted_blend(self) -> FittedBlend:
         """The blend of all votes so far and the posterior of the fitted items."""

@@ -60,8 +60,8 @@ if TYPE_CHECKING:
 
 CLASSIFIERS = ("auto", "none")
 UNCHECKED = (
-    "No person has voted: the soft labels are what the models say, and nothing checks it. Ask people for votes "
-    "on items chosen at random, some 40 of them twice."
+    "No person has voted: the soft labels are what the models say, and nothing checks it. Ask people for "
+    "votes on items chosen at random, some 40 of them twice."
 )
 log = logging.getLogger("softspread")
 
@@ -86,9 +86,10 @@ class SoftLabeler(JudgedEstimator):
     """Soft labels with honest uncertainty for all items, from votes on a few: start here.
 
     Experts predict each item without its own votes: the class shares, spreading over the graph at several
-    alphas, classifiers of the votes, votes weighted by distance, a prior if one is given, and models that vote
-    beside people, if there are any. Held-out votes of people say how much each expert counts; items with two or more votes say how far all of them together can be trusted;
-    then the item's own votes speak. The result is one posterior per item: its mean is the soft label, its
+    alphas, classifiers of the votes, votes weighted by distance, a prior if one is given, and models that
+    vote beside people, if there are any. Held-out votes of people say how much each expert counts; items with
+    two or more votes say how far all of them together can be trusted; then the item's own votes speak. The
+    result is one posterior per item: its mean is the soft label, its
     quantiles are the interval. Before the first vote the prior answers, or all classes alike without one.
 
     Parameters
@@ -145,6 +146,8 @@ class SoftLabeler(JudgedEstimator):
         How many votes each soft label is worth, own votes and what others say together.
     votes_ : Votes
         All votes so far, of people.
+    model_annotators_ : tuple
+        The annotators that ``fit`` was told are models.
     model_votes_ : Votes
         All votes so far of those that ``fit`` was told are models.
     vote_counts_ : (n, n_classes) array
@@ -403,8 +406,8 @@ class SoftLabeler(JudgedEstimator):
             return super()._add(new, names)
         if len(names.classes) > len(self.classes_):
             raise InputError(
-                f"a model's vote names {names.classes[len(self.classes_)]!r}, which is no class yet; give all "
-                "classes to fit, or add votes of people on it first."
+                f"a model's vote names {names.classes[len(self.classes_)]!r}, which is no class yet; give "
+                "all classes to fit, or add votes of people on it first."
             )
         with self._unchanged_on_failure():
             votes = self._model_votes.copy()
@@ -977,6 +980,12 @@ class SoftLabeler(JudgedEstimator):
 
     # --------------------------------------------------------------------------------------------- models
     @property
+    def model_annotators_(self) -> tuple[Hashable, ...]:
+        """The annotators that ``fit`` was told are models."""
+        check_is_fitted(self)
+        return self._models
+
+    @property
     def model_votes_(self) -> Votes:
         """All votes so far of those that ``fit`` was told are models."""
         check_is_fitted(self)
@@ -1009,12 +1018,14 @@ class SoftLabeler(JudgedEstimator):
         >>> votes = Votes.from_pairs(np.tile(items, 2), np.tile(items // 10, 2), who)
         >>> lab = SoftLabeler(n_neighbors=3).fit(X, votes, model_annotators=["gpt"])
         >>> lab.judge_report()
-        JudgeReport(1 model; gpt agrees with 100 % of people's votes (91 to 100 %) on 20 items)
+        JudgeReport(1 model; gpt agrees with 100 % of people's votes (86 to 100 %) on 20 items)
         """
         self._checked(None)
         level = validation.between_0_and_1("confidence_level", confidence_level)
         if not self._models:
-            raise InputError("no annotator is a model; name those that are in fit(..., model_annotators=[...]).")
+            raise InputError(
+                "no annotator is a model; name those that are in fit(..., model_annotators=[...])."
+            )
         return judge_models(self._panel(), self._own_votes(), self.classes_, level)
 
     # ------------------------------------------------------------------------------------------- the mode

@@ -190,6 +190,12 @@ class Questions:
         )
 
     @property
+    def model_annotators_(self) -> tuple[Hashable, ...]:
+        """The annotators that are models."""
+        models: tuple[Hashable, ...] = next(iter(self.each.values())).model_annotators_
+        return models
+
+    @property
     def vote_counts_(self) -> FloatArray:
         """Yes votes per item and class."""
         return self._beside(lambda one: one.vote_counts_[:, YES])

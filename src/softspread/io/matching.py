@@ -19,6 +19,7 @@ from softspread.io.tables import numbers_if_whole, shown
 from softspread.io.text import read_text
 from softspread.io.vote_file import VoteFile
 from softspread.votes.class_names import warn_of_near_equal
+from softspread.votes.models import said_by
 from softspread.votes.reading import NamedVotes, Names
 from softspread.votes.standing import votes_that_stand
 from softspread.votes.table import VoteTable
@@ -33,12 +34,13 @@ class MatchedVotes:
     found: NamedVotes  # ready for an estimator of these items
     n_skipped: int = 0
     unknown: tuple[str, ...] = field(default=())  # one sentence for each kind of trouble
-    several: Votes | None = None  # of several classes: the same with yes and no; ``found`` only counts them
+    whole: Votes | None = None  # of several classes, or with models among those who voted: all that was cast
+    models: tuple[object, ...] = field(default=())  # annotators that are models, by their names here
 
     @property
     def given(self) -> "NamedVotes | Votes":
         """What an estimator of this kind takes as y."""
-        return self.found if self.several is None else self.several
+        return self.found if self.whole is None else self.whole
 
     @property
     def classes(self) -> AnyArray:
@@ -82,6 +84,7 @@ def match_votes(
     classes: Sequence[str] | None = None,
     skip_unknown: bool = False,
     hint: str = "Correct the file, or leave them out by --skip-unknown.",
+    models: Sequence[str] = (),
 ) -> MatchedVotes:
     """Bring votes and items together.
 
@@ -91,6 +94,7 @@ def match_votes(
     classes : ordered class names as text; None = those found, sorted (numbers as numbers)
     skip_unknown : leave votes on unknown items or for unknown classes out; otherwise they are refused
     hint : what to do, for that message
+    models : annotators that are models, compared as text: ``found`` holds the votes of people alone
     """
     ids = None if item_ids is None else validation.item_ids(item_ids, n_items)
     rows = rows_of_ids(file.items, ids, n_items)
@@ -128,22 +132,27 @@ def match_votes(
     weights = np.ones(int(keep.sum())) if file.weights is None else file.weights[keep]
     table, names = VoteTable(rows[keep], columns[keep], weights, annotators), Names(n_items, ids, class_array)
     times = None if file.created_at is None else file.created_at[keep]
-    if file.answers is not None:
-        ids_of = names.items(table.rows)
-        several = Votes(
-            ids_of,
-            class_array[table.columns],
-            weights,
-            annotators,
-            times,
-            class_array,
-            file.repeats,
-            file.answers[keep],
+    n_left_out, about = int((~keep).sum()), tuple(troubles)
+    found_models = _models_among(annotators, models)
+    whole = None
+    if file.answers is not None or models:
+        answers = None if file.answers is None else file.answers[keep]
+        labels = class_array[table.columns]
+        whole = Votes(
+            names.items(table.rows), labels, weights, annotators, times, class_array, file.repeats, answers
         )
-        return MatchedVotes(file, NamedVotes(table, names), int((~keep).sum()), tuple(troubles), several)
+    if file.answers is not None:
+        return MatchedVotes(file, NamedVotes(table, names), n_left_out, about, whole, found_models)
     names.check_retractions(table)
-    table = votes_that_stand(table, file.repeats, times)
-    return MatchedVotes(file, NamedVotes(table, names), int((~keep).sum()), tuple(troubles))
+    people = ~said_by(annotators, found_models, len(table))
+    table = votes_that_stand(table.take(people), file.repeats, None if times is None else times[people])
+    return MatchedVotes(file, NamedVotes(table, names), n_left_out, about, whole, found_models)
+
+
+def _models_among(annotators: AnyArray | None, models: Sequence[str]) -> tuple[object, ...]:
+    """The names of models as the votes have them; one that cast no vote stays as it was given."""
+    by_text = {} if annotators is None else {str(name): name for name in annotators.tolist()}
+    return tuple(by_text.get(name, name) for name in models)
 
 
 def _labels_and_classes(file: VoteFile, classes: Sequence[str] | None) -> tuple[AnyArray, AnyArray]:

@@ -99,7 +99,9 @@ class Fixed:
 class Blend:
     """What was learned from the votes, as far as it takes to answer and to follow further votes."""
 
-    names: Sequence[str]  # class shares, ladder, classifiers, kernels, then a prior and models if there are any
+    names: Sequence[
+        str
+    ]  # class shares, ladder, classifiers, kernels, then a prior and models if there are any
     weights: FloatArray  # (experts,)
     rungs: Sequence[Rung]
     models: Sequence[tuple[Space, Model]]  # of the classifiers

@@ -1,4 +1,4 @@
-"""What models say beside people: language models, classifiers. Their votes are a source, never people's votes.
+"""What models say beside people, such as language models: a source of its own, never votes of people.
 
     a model's votes on an item  ->  one soft vote s  ->  what people say when it says s:  s T
     T_ac = (sum_i s_ia y_ic + k (l 1[a = c] + (1 - l) f_c)) / sum over c                       theory: [panel]
@@ -91,9 +91,7 @@ class Pooled(NamedTuple):
     number: IntArray  # (n,)  models that spoke
 
 
-def panel_experts(
-    panel: Panel, diffusion: Diffusion, own: OwnVotes, rule: PanelRule = RULE
-) -> list[Expert]:
+def panel_experts(panel: Panel, diffusion: Diffusion, own: OwnVotes, rule: PanelRule = RULE) -> list[Expert]:
     """One expert per model, one of their soft votes spread, and last one of all models together."""
     shares, _, _ = other_shares(own, own.counts.sum(axis=0))
     smooth = translated(_spread(panel, diffusion, rule), np.arange(panel.n_items), own, shares, rule)
@@ -105,7 +103,9 @@ def panel_experts(
         final = smooth.copy()
         final[model.rows] = translated(model.said, model.rows, own, shares, rule)
         experts.append(Expert(f"model {model.name}", final[own.voted], final, size, each, MODELS))
-    whole = Expert("models, spread", smooth[own.voted], smooth, size, rule.belief / (4 if several else 2), MODELS)
+    whole = Expert(
+        "models, spread", smooth[own.voted], smooth, size, rule.belief / (4 if several else 2), MODELS
+    )
     if not several:
         return [whole, *experts]
     pooled = pool(panel, own, shares, rule)
@@ -116,7 +116,11 @@ def panel_experts(
 
 
 def translated(
-    said: FloatArray | Float32Array, rows: IntArray, own: OwnVotes, shares: Float32Array, rule: PanelRule = RULE
+    said: FloatArray | Float32Array,
+    rows: IntArray,
+    own: OwnVotes,
+    shares: Float32Array,
+    rule: PanelRule = RULE,
 ) -> Float32Array:
     """(r, n_classes) what people say where a model says this, without the votes on the item itself.
 
@@ -144,7 +148,7 @@ def translated(
 
 
 def _spread(panel: Panel, diffusion: Diffusion, rule: PanelRule) -> Float32Array:
-    """(n, n_classes) the models' mean soft votes, spread over the graph; an item's own ones are among them."""
+    """(n, n_classes) the models' mean soft votes, spread over the graph, an item's own among them."""
     mean, number = panel.mean()
     rows = np.flatnonzero(number)
     here = diffusion.at(rule.alpha, tol=rule.tol)

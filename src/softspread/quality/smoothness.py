@@ -27,7 +27,7 @@ from softspread.votes.table import VoteTable
 
 FOLLOW, CONTRADICT, NO_LINK, UNKNOWN = "follow", "contradict", "no link", "unknown"
 OVERALL = "overall"
-ADVICE = "Try another space: softspread.compare_spaces (softspread embed --compare) rates several by the same votes."
+ADVICE = "Try another space: compare_spaces (embed --check) rates several by the same votes."
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,9 @@ class Smoothness(ShownAsTable):
     verdict: list[str]
 
     def __repr__(self) -> str:
-        return f"Smoothness({self.votes[-1]:,.0f} votes; link {self.link[-1]:.2f} overall; {self._in_words()})"
+        return (
+            f"Smoothness({self.votes[-1]:,.0f} votes; link {self.link[-1]:.2f} overall; {self._in_words()})"
+        )
 
     def _in_words(self) -> str:
         each = self.verdict[:-1]

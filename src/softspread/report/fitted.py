@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from softspread._common.versions import versions
+from softspread.annotators.judges import JudgeReport
 from softspread.quality.result import Quality
 from softspread.report.learned import Learned, trust_in_words, trust_quantiles
 from softspread.report.run import RunContent
@@ -55,6 +56,8 @@ def fitted_content(
         annotators=annotators,
         n_annotators=None if annotators is None else annotators["annotator"].nunique(),
         learned=learned_of(est),
+        judges=judges_of(est),
+        smoothness=est.smoothness(random_state=0),
         tuning=getattr(est, "tuning_", None),
         advice=getattr(est, "advice_", None),
         quality=quality,
@@ -66,6 +69,14 @@ def count_verdicts(labels: SoftLabels) -> dict[str, int]:
     """How many items have each verdict."""
     found = () if labels.verdict is None else labels.verdict.tolist()
     return dict.fromkeys(VERDICTS, 0) | Counter(found)
+
+
+def judges_of(est: Any) -> JudgeReport | None:
+    """How good models are that voted beside people; None where there are none, or a report per class."""
+    if not getattr(est, "model_annotators_", ()) or getattr(est, "questions_", None) is not None:
+        return None
+    report: JudgeReport = est.judge_report()
+    return report
 
 
 def learned_of(est: Any) -> Learned | None:

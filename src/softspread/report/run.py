@@ -12,9 +12,12 @@ import pandas as pd
 
 from softspread._common.entropy import entropy, largest_entropy
 from softspread._common.types import AnyArray, FloatArray, IntArray
+from softspread.annotators.judges import JudgeReport
 from softspread.annotators.verdict import VERDICTS, odd_first
 from softspread.quality.result import Quality
+from softspread.quality.smoothness import Smoothness
 from softspread.report.charts import CurvePoint, curve, histograms, share_histograms
+from softspread.report.judged import judges_section, smoothness_section
 from softspread.report.learned import Learned, learned_section
 from softspread.report.maps import class_colors
 from softspread.report.markup import (
@@ -66,6 +69,8 @@ class RunContent:
     confidence_level: float = 0.9
     annotators: pd.DataFrame | None = None
     n_annotators: int | None = None
+    judges: JudgeReport | None = None  # of models that voted beside people
+    smoothness: Smoothness | None = None
     learned: Learned | None = None  # by a blend of experts ...
     tuning: Tuning | None = None  # ... or by the choice of one alpha
     advice: str | None = None  # what would narrow the intervals
@@ -101,6 +106,10 @@ def run_page(content: RunContent) -> str:
         parts.append(_tuning_section(content.tuning))
     if content.annotators is not None and len(content.annotators):
         parts.append(_annotator_section(content.annotators))
+    if content.judges is not None:
+        parts.append(judges_section(content.judges))
+    if content.smoothness is not None:
+        parts.append(smoothness_section(content.smoothness))
     parts.append(section("What went in", facts(content.inputs)))
     parts.append(section("How to get this again", facts(content.settings), code(content.command)))
     return page(

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from softspread._common import validation
 from softspread._common.types import AnyArray, BoolArray
 from softspread.errors import InputError
 from softspread.votes.standing import KEEP
@@ -68,12 +67,17 @@ def split_votes(votes: Votes, names: tuple[Any, ...]) -> Split:
 
 def _part(votes: Votes, which: BoolArray) -> Votes:
     """Some of the votes, with the classes of all."""
-    parts = {name: getattr(votes, name) for name in ("annotators", "created_at", "answers")}
+
+    def of(values: AnyArray | None) -> Any:
+        return None if values is None else values[which]
+
     return replace(
         votes,
         items=votes.items[which],
         labels=votes.labels[which],
         weights=votes.weights[which],
+        annotators=of(votes.annotators),
+        created_at=of(votes.created_at),
+        answers=of(votes.answers),
         classes=votes.class_names(),
-        **{name: None if part is None else part[which] for name, part in parts.items()},
     )

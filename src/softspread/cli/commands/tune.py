@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any
 
+from softspread._common.kinds import MULTILABEL
 from softspread.cli.options import FitOptions, GraphOptions, ItemOptions, PriorOption, VoteOptions, option
 from softspread.cli.runner import Run, command, print_table
 from softspread.errors import InputError
@@ -37,7 +38,7 @@ def tune(
     items = fitting.build_graph(run, items, graph_options)
     if start.of_votes:
         given = fitting.classifier_of_votes(run, items, votes.found)
-    if votes.several is not None:
+    if vote_options.kind == MULTILABEL:
         raise InputError(
             "tune chooses one alpha for votes on one class each; --kind multilabel weighs several per class, "
             "see 'softspread spread --kind multilabel'."
