@@ -6,8 +6,8 @@ People's votes are drawn from human counts, one per item drawn at random. Beside
 (asked five times per item), a panel of nine that mostly err together, a panel of five that guess, and one
 that always says the same class. Four answers, at equal human budget: people alone, people and models, models
 alone, and models taken for people. Design sets (their results shaped the rules): davidson and simulated
-clouds. Judging sets, looked at only once the rules stood: cifar10h, whose good model is a CIFAR-10 classifier whose
-probabilities are sampled, and mdagreement. The error is the RMSE to the share of all human votes.
+clouds. Judging sets, looked at only once the rules stood: cifar10h, whose good model is a CIFAR-10 classifier
+whose probabilities are sampled, and mdagreement. The error is the RMSE to the share of all human votes.
 """
 
 import argparse

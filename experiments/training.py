@@ -5,9 +5,9 @@
 cifar10h: votes on random training items are drawn from human counts. A softmax regression on the 64 main
 directions of the unreduced features learns from the labels of the training items and is judged on 2,000 items
 that nobody voted on, by the shares of their 50 or so human votes: accuracy for the most frequent class,
-calibration (expected calibration error of the most probable class, 10 bins), KL divergence. Majority votes label
-the voted items alone. The penalty is chosen by labels of a fifth of the training items that were set apart, the
-same way for all; no figure of the test items decides anything.
+calibration (expected calibration error of the most probable class, 10 bins), KL divergence. Majority votes
+label the voted items alone. The penalty is chosen by labels of a fifth of the training items that were set
+apart, the same way for all; no figure of the test items decides anything.
 """
 
 import argparse
@@ -137,7 +137,7 @@ def judged(p: Any, truth: Any) -> dict[str, float]:
     return {
         "accuracy": float(right.mean()),
         "calibration error": float(sum(gaps) / len(p)),
-        "KL": float(kl_divergence(p, truth)),
+        "KL": float(kl_divergence(truth, p)),
     }
 
 
