@@ -3,9 +3,9 @@
     python -m experiments.smoothness --data DIR --draws 100
 
 Votes are drawn from human counts, one per item drawn at random, over the graph of the items' features ("as
-they are"), over the features of other items ("shuffled": neighbours say nothing, the test should warn), and at
-random from the class shares ("at random": neighbours cannot contradict votes more than chance allows). All
-constants of the test were set before, on simulated clouds.
+they are"), over the features of other items ("shuffled": neighbours say nothing, the test should warn), and
+at random from the class shares ("at random": neighbours cannot contradict votes more than chance allows).
+All constants of the test were set before, on simulated clouds.
 """
 
 import argparse

@@ -136,7 +136,7 @@ def translated(
     rest = rule.strength * (1 - rule.likely)
     nobody = own.counts.sum(axis=0) + 1.0
     table = met + likely + rest * nobody / nobody.sum()
-    found = (said @ (table / table.sum(axis=1, keepdims=True))).astype(np.float32)
+    found: Float32Array = (said @ (table / table.sum(axis=1, keepdims=True))).astype(np.float32)
     step = max(1, rule.block // n_classes**2)
     for first in range(0, len(s), step):
         part = slice(first, first + step)

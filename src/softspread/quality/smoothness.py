@@ -1,6 +1,6 @@
 """Do votes go with those of their neighbours? A permutation test, per class: what all spreading rests on.
 
-    u_q = mean of the votes on other items, weighted by how much of each arrives at q      theory: [profile]
+    u_q = mean of the votes on other items, weighted by how much of each arrives at q         theory: [link]
     T_c = sum_q y_qc u_qc / sum_q y_qc,  against the same with votes dealt to the voted items at random
     link_c = (T_c - E T_c) / (1 - E T_c)      0: neighbours say no more than chance, 1: they say all
 
@@ -154,10 +154,11 @@ def smoothness_of_all(found: Mapping[Any, Smoothness]) -> Smoothness:
         values = np.array([getattr(one, part)[-1] for one in each])
         return np.append(values, values.sum() if part == "votes" else values.mean())
 
-    names = ("votes", "agreement", "by_chance", "link", "link_upper", "p_contradict")
     verdicts = [one.verdict[-1] for one in each]
     whole = verdicts[0] if len(set(verdicts)) == 1 else UNKNOWN
-    return Smoothness(class_names(list(found)), *(beside(name) for name in names), [*verdicts, whole])
+    names = ("votes", "agreement", "by_chance", "link", "link_upper", "p_contradict")
+    numbers: dict[str, Any] = {name: beside(name) for name in names}
+    return Smoothness(classes=class_names(list(found)), verdict=[*verdicts, whole], **numbers)
 
 
 def judge_smoothness(
