@@ -3,11 +3,12 @@
     python -m experiments.training --data DIR --seeds 5
 
 cifar10h: votes on random training items are drawn from human counts. A softmax regression on the 64 main
-directions of the unreduced features learns from the labels of the training items and is judged on 2,000 items
-that nobody voted on, by the shares of their 50 or so human votes: accuracy for the most frequent class,
-calibration (expected calibration error of the most probable class, 10 bins), KL divergence. Majority votes
-label the voted items alone. The penalty is chosen by labels of a fifth of the training items that were set
-apart, the same way for all; no figure of the test items decides anything.
+directions of the unreduced features learns from the labels of the training items and is judged on 2,000
+items that nobody voted on, by the shares of their 50 or so human votes: accuracy for the most frequent
+class, calibration (how far the probability of the most probable class is from the share of human votes for
+it, in 10 bins), KL divergence. Majority votes label the voted items alone. The penalty is chosen by labels
+of a fifth of the training items that were set apart, the same way for all; no figure of the test items
+decides anything.
 """
 
 import argparse
@@ -131,11 +132,11 @@ def regression(Z: Any, labels: Any, weights: Any, penalty: float) -> Any:
 def judged(p: Any, truth: Any) -> dict[str, float]:
     """Accuracy, calibration and KL divergence against human shares."""
     best, sure = p.argmax(axis=1), p.max(axis=1)
-    right = best == truth.argmax(axis=1)
+    named = truth[np.arange(len(p)), best]  # share of human votes for the class that the model names
     bins = np.minimum((sure * 10).astype(int), 9)
-    gaps = [abs(right[bins == b].sum() - sure[bins == b].sum()) for b in range(10)]
+    gaps = [abs(named[bins == b].sum() - sure[bins == b].sum()) for b in range(10)]
     return {
-        "accuracy": float(right.mean()),
+        "accuracy": float((best == truth.argmax(axis=1)).mean()),
         "calibration error": float(sum(gaps) / len(p)),
         "KL": float(kl_divergence(truth, p)),
     }
