@@ -40,6 +40,7 @@ def check_blocks(inputs: FitInputs, intervals: IntervalOptions, others: Mapping[
     refused = dict(others) | {
         "--solver": None if inputs.fit.solver == "auto" else 1,
         "--metric": None if inputs.graph.metric == "euclidean" else 1,
+        "--add": inputs.fit.add,
         "--model-annotators": 1 if inputs.fit.models else None,
         "--prior votes": 1 if inputs.fit.of_votes else None,
         "--n-neighbors auto": 1 if inputs.graph.n_neighbors == "auto" else None,

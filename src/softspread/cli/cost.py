@@ -168,7 +168,8 @@ def show_cost(run: Run, inputs: FitInputs) -> None:
     from softspread.io.votes import read_vote_files
 
     parameters = inputs.parameters
-    shapes = [look_at_embeddings(path, inputs.items.vector_column) for path in inputs.items.files()]
+    files = [*inputs.items.files(), *(inputs.fit.add or ())]
+    shapes = [look_at_embeddings(path, inputs.items.vector_column) for path in files]
     unreduced = inputs.fit.features
     with run.stage("votes") as tell:
         file = read_vote_files(*inputs.votes.files(), how=inputs.votes.reading())

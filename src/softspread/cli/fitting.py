@@ -8,7 +8,7 @@ Votes are read before the graph is built: a mistake in a file should not cost mi
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -258,14 +258,20 @@ def fit(run: Run, inputs: FitInputs, *, needs_votes: bool = True) -> Fit:
     needs_votes : False also fits to no votes at all, for a first batch of items to vote on
     """
     parameters, method = inputs.parameters, method_of(inputs.fit.method)
-    items = load_items(run, inputs.items)
+    base = items = load_items(run, inputs.items)
+    added = []
+    if inputs.fit.add:
+        from softspread.cli.growing import grow_graph, load_added, together, warn_of_far_items
+
+        added = load_added(run, inputs.items, inputs.fit.add, base)
+        items = reduce(together, added, base)
     votes = None
     if needs_votes or inputs.votes.votes:
         votes = load_votes(run, inputs.votes, items.item_ids, items.n_items, models=inputs.fit.models)
     features = load_features(run, inputs.fit.features, items)
     found = no_votes_yet(items, inputs.votes.classes) if votes is None else votes.found
     prior = load_prior(inputs.fit, items, found.names.classes)
-    items = build_graph(run, items, inputs.graph)
+    items = grow_graph(run, base, added, inputs.graph) if added else build_graph(run, items, inputs.graph)
     given, models = (found, ()) if votes is None else (votes.given, votes.models)
     task = _Task(run, items, given, features, parameters, models)
     make = task.helped if inputs.fit.of_votes else partial(task.estimate, method, prior)
@@ -289,6 +295,8 @@ def fit(run: Run, inputs: FitInputs, *, needs_votes: bool = True) -> Fit:
         run.note("the classifier of the votes is left out: held-out votes are predicted better without it")
     if run.workspace is not None and run.reused:
         run.note(f"reused from {run.workspace.folder}: {', '.join(run.reused)}")
+    if added:
+        warn_of_far_items(run, est, base.n_items)
     return Fit(est, items, votes, features is not None)
 
 

@@ -229,6 +229,13 @@ class FitOptions:
         Path | None,
         option("Unreduced features of the same items, for the blend's classifiers: .npy, .npz or .parquet."),
     ] = None
+    add: Annotated[
+        list[Path] | None,
+        option(
+            "Further items, which join the graph of --embeddings: .npy, .npz or .parquet; may be repeated.",
+            metavar="FILE",
+        ),
+    ] = None
     alpha: Annotated[
         str, option("How far votes travel, 0 to 1, or 'auto': by held-out votes, the blend at several.")
     ] = "auto"
@@ -264,8 +271,10 @@ class FitOptions:
 
     def check_files(self) -> None:
         """Refuse missing files and wrong endings."""
-        from softspread.io.formats import EMBEDDING_ENDINGS, PRIOR_ENDINGS, check_source
+        from softspread.io.formats import EMBEDDING_ENDINGS, PRIOR_ENDINGS, check_source, check_sources
 
+        if self.add:
+            check_sources(self.add, EMBEDDING_ENDINGS, "items to add")
         if self.features is not None:
             check_source(self.features, EMBEDDING_ENDINGS, "features")
         if self.prior is not None and not self.of_votes and not self.prior.is_dir():
@@ -394,6 +403,8 @@ class FitInputs:
         self.votes.check_kind(ratings=ratings)
         if self.fit.models and self.votes.kind == "rating":
             raise InputError("--model-annotators name a class; ratings are people's: leave it out.")
+        if self.fit.add and self.votes.kind == "rating":
+            raise InputError("--add is for classes; give all items by --embeddings, which may be repeated.")
         self.items.files()
         if needs_votes or self.votes.votes:
             self.votes.files()

@@ -196,6 +196,12 @@ class Questions:
         return models
 
     @property
+    def novelty_(self) -> pd.DataFrame:
+        """How far each item lies from all others, which no question changes."""
+        found: pd.DataFrame = next(iter(self.each.values())).novelty_
+        return found
+
+    @property
     def vote_counts_(self) -> FloatArray:
         """Yes votes per item and class."""
         return self._beside(lambda one: one.vote_counts_[:, YES])
