@@ -30,6 +30,6 @@ def test_the_page_says_whether_votes_go_with_their_neighbours():
     """A table always, a warning where they do not."""
     assert "Do votes go with their neighbours?" in page([])
     assert "votes go with their neighbours" in page([])
-    assert "neighbours say no more than chance" in page(
+    assert "neighbours say hardly more than chance" in page(
         ["gpt", "claude"], np.random.default_rng(0).permutation(RIGHT)
     )

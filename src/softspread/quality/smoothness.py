@@ -118,7 +118,7 @@ class Smoothness(ShownAsTable):
             return None
         texts = {
             CONTRADICT: "Votes contradict their neighbours more than chance allows",
-            NO_LINK: "Neighbours say no more about votes than chance",
+            NO_LINK: "Neighbours say hardly more about votes than chance",
         }
         found = [f"{texts[verdict]} ({', '.join(names)})." for verdict, names in named.items() if names]
         return " ".join([*found, ADVICE])

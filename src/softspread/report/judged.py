@@ -13,7 +13,7 @@ SHOWN = 30  # models, pairs of classes, classes
 VERDICTS = {
     FOLLOW: "votes go with their neighbours",
     CONTRADICT: "votes contradict their neighbours more than chance allows",
-    NO_LINK: "neighbours say no more than chance",
+    NO_LINK: "neighbours say hardly more than chance",
     UNKNOWN: "too few votes to tell",
 }
 
