@@ -16,8 +16,8 @@ from softspread._common import validation
 from softspread._common.kinds import KINDS, MULTILABEL, ORDINAL, SINGLE
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray, RandomState
 from softspread.annotators.fit import why_neutral
-from softspread.annotators.models import ANNOTATOR_MODELS
 from softspread.annotators.judges import JudgeReport, judge_models
+from softspread.annotators.models import ANNOTATOR_MODELS
 from softspread.annotators.weighting import Weighting
 from softspread.diffusion.diffusion import Diffusion
 from softspread.errors import InputError, SoftspreadWarning
