@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from softspread import SoftLabels
+from softspread import SoftLabels, VoteHistogram, Votes
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.io.matching import match_votes
 from softspread.io.soft_labels import write_soft_labels
@@ -69,6 +69,35 @@ def test_every_format_gives_the_same_votes(tmp_path, shape):
     votes = match_votes(found, np.array(["a", "b", "c"]), 3).votes
     assert votes.classes.tolist() == ["cat", "dog"]
     assert len(votes) == 4
+
+
+LONG = pd.DataFrame(
+    {"task": list("aaabbbccc"), "worker": list("xyzxyzxyz"), "label": [1, 1, 0, 0, 1, 0, 1, 0, 1]}
+)
+
+
+def test_what_crowd_kit_takes_and_what_we_write_are_one_table(tmp_path):
+    """Its own majority of its table is ours of the same file; our votes go back under its names."""
+    aggregation = pytest.importorskip("crowdkit.aggregation", reason="needs the extra compare")
+    votes = read_votes(text(tmp_path / "v.csv", LONG.to_csv(index=False)))
+    ours = VoteHistogram().fit(np.zeros((3, 1)), votes, item_ids=list("abc")).predict()
+    assert aggregation.MajorityVote().fit_predict(LONG).loc[list("abc")].tolist() == ours.tolist()
+    back = votes.to_frame().rename(columns={"item": "task", "annotator": "worker"})
+    again = aggregation.MajorityVote().fit_predict(back)
+    assert again.loc[list("abc")].tolist() == ours.tolist()
+
+
+def test_the_wide_table_of_cleanlab_is_read_and_judged_alike(tmp_path):
+    """Its conversion of a long table gives our votes, and its majority is ours."""
+    multiannotator = pytest.importorskip("cleanlab.multiannotator", reason="needs the extra compare")
+    wide = multiannotator.convert_long_to_wide_dataset(LONG.rename(columns={"worker": "annotator"}))
+    wide.to_csv(tmp_path / "wide.csv")
+    for votes in (Votes.from_wide(wide), read_votes(tmp_path / "wide.csv")):
+        assert set(
+            votes.to_frame()[["item", "annotator", "label"]].itertuples(index=False, name=None)
+        ) == set(LONG[["task", "worker", "label"]].itertuples(index=False, name=None))
+        ours = VoteHistogram().fit(np.zeros((3, 1)), votes, item_ids=list("abc")).predict()
+        assert multiannotator.get_majority_vote_label(wide.to_numpy()).tolist() == ours.tolist()
 
 
 def test_counts_and_weights_are_read(tmp_path):
