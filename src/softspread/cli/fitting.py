@@ -15,15 +15,21 @@ from typing import Any
 import numpy as np
 
 from softspread._common.kinds import ORDINAL
-from softspread._common.types import AnyArray, IntArray
-from softspread._common.validation import objects
+from softspread._common.types import AnyArray
 from softspread._common.versions import version_of
+from softspread.cli.items import (
+    Items,
+    build_graph,
+    grow_graph,
+    load_added,
+    load_items,
+    together,
+    warn_of_far_items,
+)
 from softspread.cli.options import (
     PRIOR_OF_VOTES,
     FitInputs,
     FitOptions,
-    GraphOptions,
-    ItemOptions,
     VoteOptions,
 )
 from softspread.cli.runner import Run
@@ -32,9 +38,8 @@ from softspread.estimators.graph_based import GraphEstimator
 from softspread.estimators.labeler import SoftLabeler
 from softspread.estimators.methods import BLEND, SPREADING, estimator_of, method_of
 from softspread.estimators.spreading import ProbabilisticLabelSpreading
-from softspread.graph.builders import knn_graph
 from softspread.graph.graph import Graph
-from softspread.io.embeddings import Embeddings, read_embeddings
+from softspread.io.embeddings import read_embeddings
 from softspread.io.ids import rows_of_ids
 from softspread.io.matching import MatchedVotes, match_votes, read_classes
 from softspread.io.soft_labels import read_prior
@@ -43,44 +48,6 @@ from softspread.io.votes import read_vote_files
 from softspread.votes.reading import NamedVotes, Names
 from softspread.votes.table import VoteTable
 from softspread.votes.votes import Votes
-
-CACHE_VERSION = 2  # raise when the same inputs and options no longer give the same entry
-MANY_ITEMS = 50_000  # from here on a step takes long enough for a progress bar
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Items:
-    """The items to label."""
-
-    X: AnyArray | Graph
-    item_ids: AnyArray | None
-    source: str
-    made_from: tuple[Any, ...]  # the files and settings that they depend on
-
-    @property
-    def n_items(self) -> int:
-        """How many there are."""
-        return self.X.n_items if isinstance(self.X, Graph) else len(self.X)
-
-    @property
-    def names(self) -> AnyArray:
-        """Ids, or positions where there are none."""
-        return np.arange(self.n_items) if self.item_ids is None else self.item_ids
-
-    @property
-    def are_many(self) -> bool:
-        """Whether steps take long enough for a progress bar."""
-        return self.n_items >= MANY_ITEMS
-
-    def rows_of(self, ids: Any) -> IntArray:
-        """Positions of items by their ids, which are compared as text; an unknown one is refused."""
-        rows = rows_of_ids(objects(ids), self.item_ids, self.n_items)
-        if (rows < 0).any():
-            raise InputError(
-                f"{shown(objects(ids)[rows < 0])} are not among the {self.n_items} item ids such as "
-                f"{shown(self.names[:2])}."
-            )
-        return rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,58 +82,6 @@ def in_brief(est: GraphEstimator) -> str:
         weights = est.weights_
         return f"{(weights > 0).sum()} of {len(weights)} experts count, most of all {weights.index[0]}"
     return "nothing to learn from yet"
-
-
-# ---------------------------------------------------------------------------------------------- items, graph
-def load_items(run: Run, options: ItemOptions) -> Items:
-    """The items as vectors."""
-    paths, ids = options.files(), options.ids
-    made_from = (CACHE_VERSION, *paths, options.id_column, options.vector_column, ids)
-
-    def read() -> Embeddings:
-        return read_embeddings(
-            *paths, id_column=options.id_column, vector_column=options.vector_column, ids=ids
-        )
-
-    with run.stage("embeddings") as tell:
-        if len(paths) == 1 and paths[0].suffix.lower() == ".npy" and ids is None:
-            found = read()  # nothing to decode
-        else:
-            found = run.remember("embeddings", made_from, Embeddings.load, read, Embeddings.save)
-        tell(f"{len(found.X):,} items in {found.X.shape[1]} dimensions, {found.source}")
-    return Items(found.X, found.item_ids, found.source, made_from)
-
-
-def build_graph(run: Run, items: Items, options: GraphOptions) -> Items:
-    """The items as a graph where the number of neighbours is given; else as they are."""
-    parameters, X = options.parameters, items.X
-    if parameters["n_neighbors"] == "auto" or isinstance(X, Graph):
-        return items
-    named = ("n_neighbors", "bandwidth", "index", "metric")
-    chosen = (*(parameters[name] for name in named), run.seed)
-    made_from = items.made_from + chosen
-
-    def build() -> Graph:
-        show = run.shows_bars and items.are_many
-        return knn_graph(X, **parameters, random_state=run.seed, verbose=show)
-
-    with run.stage("graph", own_bars=items.are_many) as tell:
-        graph = run.remember("graph", made_from, Graph.load, build, Graph.save)
-        tell(graph.describe())
-    return dataclasses.replace(items, X=graph, made_from=made_from)
-
-
-def graph_facts(graph: Graph) -> dict[str, Any]:
-    """Facts about a graph, ready for JSON."""
-    return {
-        "edges": graph.n_edges // 2,
-        "components": graph.n_components,
-        "isolated": graph.n_isolated,
-        "recall": graph.recall_,
-        "index": graph.index,
-        "metric": graph.metric,
-        "sigma2": graph.sigma2,
-    }
 
 
 # ----------------------------------------------------------------------------------------------- votes, prior
@@ -261,8 +176,6 @@ def fit(run: Run, inputs: FitInputs, *, needs_votes: bool = True) -> Fit:
     base = items = load_items(run, inputs.items)
     added = []
     if inputs.fit.add:
-        from softspread.cli.growing import grow_graph, load_added, together, warn_of_far_items
-
         added = load_added(run, inputs.items, inputs.fit.add, base)
         items = reduce(together, added, base)
     votes = None

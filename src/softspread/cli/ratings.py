@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from softspread._common.atomic import check_target, replaced_file
-from softspread.cli.fitting import build_graph, load_items
+from softspread.cli.items import build_graph, load_items
 from softspread.cli.options import FitInputs, number
 from softspread.cli.runner import Run, print_table
 from softspread.errors import InputError

@@ -12,7 +12,8 @@ from softspread._common.kinds import MULTILABEL, SINGLE
 from softspread._common.types import FloatArray
 from softspread._common.versions import versions
 from softspread.annotators.verdict import STRAYS
-from softspread.cli.fitting import Fit, graph_facts
+from softspread.cli.fitting import Fit
+from softspread.cli.items import graph_facts
 from softspread.estimators.labeler import SoftLabeler
 from softspread.estimators.multilabel import OVERALL
 from softspread.report.learned import trust_in_words, trust_quantiles

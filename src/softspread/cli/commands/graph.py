@@ -34,7 +34,7 @@ def graph(
 
     import numpy as np
 
-    from softspread.cli.fitting import build_graph, graph_facts, load_items
+    from softspread.cli.items import build_graph, graph_facts, load_items
 
     made: Any = build_graph(run, load_items(run, item_options), graph_options).X
     if out is not None:

@@ -157,7 +157,7 @@ def open_service(
     """A service on the files that were named, not started yet."""
     import numpy as np
 
-    from softspread.cli.fitting import load_items
+    from softspread.cli.items import load_items
     from softspread.io.matching import read_classes
     from softspread.io.soft_labels import read_prior
     from softspread.io.votes import read_vote_files

@@ -30,12 +30,13 @@ def tune(
     start.check_files()
 
     from softspread.cli import fitting
+    from softspread.cli import items as items_of
     from softspread.tuning.tune import tune
 
-    items = fitting.load_items(run, item_options)
+    items = items_of.load_items(run, item_options)
     votes = fitting.load_votes(run, vote_options, items.item_ids, items.n_items)
     given = fitting.load_prior(start, items, votes.classes)
-    items = fitting.build_graph(run, items, graph_options)
+    items = items_of.build_graph(run, items, graph_options)
     if start.of_votes:
         given = fitting.classifier_of_votes(run, items, votes.found)
     if vote_options.kind == MULTILABEL:
