@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from softspread._common.notebook import ShownAsTable
 from softspread._common.types import AnyArray, FloatArray
@@ -191,8 +191,8 @@ def _share(hits: FloatArray | float, n: FloatArray | float, level: float) -> tup
     """A share with its exact interval, which reaches 0 or 1 where none or all hit; NaN of nothing."""
     hits, n = np.asarray(hits, dtype=np.float64), np.asarray(n, dtype=np.float64)
     misses, tail = np.maximum(n - hits, 0.0), (1 - level) / 2
-    lower = np.where(hits <= 0, 0.0, beta.ppf(tail, hits, misses + 1))
-    upper = np.where(misses <= 0, 1.0, beta.ppf(1 - tail, hits + 1, misses))
+    lower = np.where(hits <= 0, 0.0, betaincinv(hits, misses + 1, tail))
+    upper = np.where(misses <= 0, 1.0, betaincinv(hits + 1, misses, 1 - tail))
     with np.errstate(invalid="ignore"):
         share = np.where(n > 0, hits / n, np.nan)
     found = share, np.where(n > 0, lower, 0.0), np.where(n > 0, upper, 1.0)
