@@ -5,7 +5,8 @@
 Votes are drawn from human counts, one per item drawn at random, over the graph of the items' features ("as
 they are"), over the features of other items ("shuffled": neighbours say nothing, the test should warn), and
 at random from the class shares ("at random": neighbours cannot contradict votes more than chance allows).
-All constants of the test were set before, on simulated clouds.
+davidson is the design set: there a rare class got a false alarm in 17 of 100 draws while intervals of links
+knew permutations alone. All constants were set on simulated clouds.
 """
 
 import argparse

@@ -10,7 +10,7 @@ the space is of no use for these votes; without enough votes for that, nothing i
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -183,13 +183,14 @@ def judge_smoothness(
     near = neighbor_weights(diffusion, ballots.voted, asked, rule)
     heard = np.flatnonzero(near.sum(axis=1) > 0)
     near, asked = near[heard], asked[heard]
-    found = _agreement(near, said, asked)
+    found, noise = _agreement(near, said, asked), _noise(near, said, asked)
     dealt = np.array(
         [_agreement(near, said[order], asked) for order in _orders(len(said), rule.permutations, rng)]
     )
     votes_per_class = said[asked].sum(axis=0)
     number = np.append(votes_per_class, votes_per_class.sum())
-    return _judged(classes, number, found, dealt.mean(axis=0), dealt.std(axis=0, ddof=1), rule)
+    chance = _Chance(dealt.mean(axis=0), dealt.std(axis=0, ddof=1))
+    return _judged(classes, number, found, noise, chance, rule)
 
 
 def neighbor_weights(
@@ -225,21 +226,46 @@ def _agreement(near: csr_array, said: FloatArray, asked: IntArray) -> FloatArray
     return np.asarray(same / np.maximum(total, np.finfo(float).tiny))
 
 
+def _noise(near: csr_array, said: FloatArray, asked: IntArray) -> FloatArray:
+    """(n_classes + 1,) standard errors of the agreement, from how it differs between items.
+
+    Where a class lies in clusters, its few votes agree far more or less than if they were dealt at random:
+    the spread of permutations alone would make a link of few votes look better known than it is.
+    """
+    mine, heard = said[asked], near @ said
+    total = mine.sum(axis=0)
+    mean = (mine * heard).sum(axis=0) / np.maximum(total, np.finfo(float).tiny)
+    squares = (mine**2 * (heard - mean) ** 2).sum(axis=0)
+    same = (mine * heard).sum(axis=1)
+    squares = np.append(squares, ((same - same.mean()) ** 2).sum() if len(same) else 0.0)
+    total = np.append(total, total.sum())
+    return np.asarray(np.sqrt(squares) / np.maximum(total, np.finfo(float).tiny))
+
+
+class _Chance(NamedTuple):
+    """Agreement where votes are dealt at random."""
+
+    mean: FloatArray  # (n_classes + 1,)
+    deviation: FloatArray  # (n_classes + 1,)
+
+
 def _judged(
     classes: AnyArray,
     number: FloatArray,
     found: FloatArray,
-    chance: FloatArray,
-    spread: FloatArray,
+    noise: FloatArray,
+    by_chance: _Chance,
     rule: SmoothnessRule,
 ) -> Smoothness:
     """Compare with chance; each class may raise a false alarm in its share of ``level``."""
+    chance, spread = by_chance
     level = rule.level / max(1, len(classes))
     room = np.maximum(1 - chance, np.finfo(float).tiny)
     several = chance < 1 - 1e-9  # of one class alone there is nothing to compare
     z = np.where(spread > 0, (found - chance) / np.where(spread > 0, spread, 1.0), 0.0)
     link = np.where(several, (found - chance) / room, 0.0)
-    upper = np.where(several, (found - chance - ndtri(level) * spread) / room, 1.0)
+    above = found - chance - ndtri(level) * np.maximum(spread, noise)
+    upper = np.where(several, above / room, 1.0)
     below = ndtr(z)
     verdict = np.full(len(found), UNKNOWN, dtype=object)
     enough = (number >= rule.fewest) & several
