@@ -158,3 +158,19 @@ def test_a_saved_fit_answers_and_learns_on(task, fitted, tmp_path):
     assert_allclose(again.predict_proba(), fitted.predict_proba(), atol=1e-12)
     assert again.questions_[0].graph_ is again.graph_
     assert again.update([100], [[1, 0, 1]]).predict_proba()[100, 0] > fitted.predict_proba()[100, 0]
+
+
+def test_items_come_and_go_as_by_a_fit_to_all(task):
+    """One graph for all questions; after refit equal to a fit of all items, and back again."""
+    X, _, table = task
+    lab, whole = several().fit(X[:110], table[:110]), several().fit(X, table)
+    before = lab.predict_proba()
+    lab.add_items(X[110:])
+    assert lab.n_items_ == len(lab.novelty_) == 120
+    assert len({id(one.graph_) for one in lab.questions_.values()}) == 1
+    assert_allclose(lab.refit().predict_proba(), whole.predict_proba(), atol=1e-6)
+    with pytest.raises(InputError, match="drop_votes"):
+        lab.remove_items([0])
+    assert lab.n_items_ == 120
+    lab.remove_items(np.arange(110, 120)).refit()
+    assert_allclose(lab.predict_proba(), before, atol=1e-6)

@@ -65,6 +65,7 @@ class GraphEstimator(GrowingEstimator):
     verbose: bool = False
 
     graph_: Graph
+    _moved_graph: Graph | None = None  # with the items that came or went, where it is known already
 
     def _diffusion(self) -> Diffusion:
         """The graph at the alpha in use."""
@@ -102,12 +103,12 @@ class GraphEstimator(GrowingEstimator):
     def _grow_graph(self, new: AnyArray, n_neighbors: int | None) -> None:
         """Join new items to the graph."""
         with self._workers() as workers:
-            self._use_graph(with_items(self.graph_, new, n_neighbors, workers))
+            self._use_graph(self._moved_graph or with_items(self.graph_, new, n_neighbors, workers))
 
     def _shrink_graph(self, keep: BoolArray) -> None:
         """Leave some items of the graph."""
         with self._workers() as workers:
-            self._use_graph(without_items(self.graph_, keep, workers))
+            self._use_graph(self._moved_graph or without_items(self.graph_, keep, workers))
 
     def _use_graph(self, graph: Graph) -> None:
         self.graph_ = graph

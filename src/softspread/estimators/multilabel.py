@@ -30,6 +30,7 @@ from softspread.votes.votes import Votes
 
 YES = 1  # column of ANSWERS
 OVERALL = "overall"
+MOVING = ("add_items", "remove_items")
 _Class = TypeVar("_Class", bound=type)
 
 
@@ -128,6 +129,32 @@ class Questions:
         except Exception:  # what one question refuses, none keeps
             for one, votes in reversed(taken):
                 getattr(one, back)(votes.items, votes.labels, votes.annotators)
+            raise
+
+    # --------------------------------------------------------------------------------- items that come and go
+    def add_items(self, X: Any, item_ids: Any = None, *, prior: Any = None, features: Any = None) -> None:
+        """Take in further items; the graph grows once."""
+        priors = _prior_per_class(prior, len(self.each))
+        each = [None] * len(self.each) if priors is None else priors
+        self._move(lambda one, number: one.add_items(X, item_ids, prior=each[number], features=features))
+
+    def remove_items(self, items: Any, *, drop_votes: bool = False) -> None:
+        """Take items out again; one answer on an item asks for ``drop_votes``."""
+        self._move(lambda one, _: one.remove_items(items, drop_votes=drop_votes))
+
+    def _move(self, change: Callable[[Any, int], object]) -> None:
+        """Change the items of every question; if one refuses, none is changed."""
+        before = [dict(one.__dict__) for one in self.each.values()]
+        moved = None
+        try:
+            for number, one in enumerate(self.each.values()):
+                one._moved_graph = moved
+                change(one, number)
+                one._moved_graph, moved = None, one.graph_
+        except BaseException:
+            for one, attributes in zip(self.each.values(), before, strict=True):
+                one.__dict__.clear()
+                one.__dict__.update(attributes)
             raise
 
     # ------------------------------------------------------------------------------------------------ answers
@@ -325,6 +352,8 @@ def _instead(name: str, single: Any) -> Any:
         if isinstance(found, property):
             return found.fget(questions)  # type: ignore[misc]
         result = found(questions, *given, **how)
+        if name in MOVING:
+            self._answer_by(questions.each)  # other items, the same questions
         return self if result is None else result
 
     return answer
