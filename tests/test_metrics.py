@@ -92,7 +92,7 @@ def test_coverage_counts_entries_with_closed_ends():
     ],
 )
 def test_bad_tables_are_refused(metric, p_true, p, message):
-    """Shapes that differ, rows that are no probabilities and things that are no numbers are named."""
+    """Shapes that differ, rows that are no probabilities and things that are not numbers are named."""
     with pytest.raises(InputError, match=message):
         metric(p_true, p)
 

@@ -169,8 +169,8 @@ BAD_FITS = [
         "items must be positions from 0 to 11 when no item_ids are given",
     ),
     ({"X": X, "y": Votes.from_pairs([True], [0])}, "items must be positions from 0 to 11"),
-    ({"X": X, "y": Votes.from_pairs([12], [0])}, "12 are no positions of the 12 items; allowed are 0 to 11"),
-    ({"X": X, "y": Votes.from_pairs([-1], [0])}, "-1 are no positions"),
+    ({"X": X, "y": Votes.from_pairs([12], [0])}, "12 are not positions of the 12 items; allowed are 0 to 11"),
+    ({"X": X, "y": Votes.from_pairs([-1], [0])}, "-1 are not positions"),
     ({"X": X, "y": Votes.from_pairs([0.5], [0])}, "items must be positions"),
     (
         {"X": X, "y": Votes.from_pairs([0], [0], weights=-1)},
@@ -372,7 +372,7 @@ def test_numpy_numbers_are_numbers():
 )
 @pytest.mark.parametrize("value", [True, np.True_, "1", None, np.nan, -1, [1], 1j])
 def test_no_number_check_takes_anything_else(check, value):
-    """Truth values, text, lists and NaN are no numbers, and the message names the parameter."""
+    """Truth values, text, lists and NaN are not numbers, and the message names the parameter."""
     with pytest.raises(InputError, match=r"^speed must .* got "):
         check("speed", value)
 

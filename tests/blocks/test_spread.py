@@ -110,7 +110,7 @@ def test_what_cannot_be_is_refused(tmp_path, more, message):
 def test_a_target_that_is_not_ours_is_refused(tmp_path):
     """A file of that name stays."""
     (tmp_path / "out.parquet").write_text("mine")
-    with pytest.raises(StoreError, match="exists and is no folder of soft labels"):
+    with pytest.raises(StoreError, match="exists and is not a folder of soft labels"):
         soft_labels(tmp_path)
     assert (tmp_path / "out.parquet").read_text() == "mine"
 

@@ -28,7 +28,7 @@ def test_annotations_become_counts_and_null_is_no_annotation(root):
 
 
 def test_what_is_missing_is_said(root):
-    """Another dataset, a file that is no list."""
+    """Another dataset, a file that is not a list."""
     with pytest.raises(LackingError, match="zenodo"):
         dcic.read_raw(root, "Pig")
     (root / "raw_datasets" / "Toy" / "annotations.json").write_text("{}")

@@ -31,7 +31,7 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path, rng):
 
 
 def test_images_are_squeezed_to_squares(tmp_path):
-    """Any shape becomes side x side x 3 bytes; what is no image is refused."""
+    """Any shape becomes side x side x 3 bytes; what is not an image is refused."""
     write_image(tmp_path / "a.png", 7, (9, 4))
     found = read_images([tmp_path / "a.png"], 3)
     assert found.shape == (1, 3, 3, 3)

@@ -166,7 +166,7 @@ def test_arrays_of_any_type_are_scaled_to_bytes(array, value):
     ("content", "reason"),
     [
         (b"", "empty"),
-        (b"this is no picture", "not an image"),
+        (b"this is not a picture", "not an image"),
         (np.full((4, 4), -1.0), "from -1"),
         (np.full((4, 4), np.nan), "not finite"),
         (np.zeros((4, 4, 2)), "shape"),

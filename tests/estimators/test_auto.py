@@ -286,7 +286,7 @@ def test_calibrated_intervals_do_not_take_soft_votes_for_proof(crowd):
 
 
 def test_wilson_contains_the_soft_label_also_with_a_strong_prior(crowd):
-    """The prior is no vote, so the interval alone would miss it."""
+    """The prior is not a vote, so the interval alone would miss it."""
     X, _, rows, labels, _ = crowd
     prior = np.full(N_CLASSES, 0.1 / (N_CLASSES - 1))
     prior[0] = 0.9

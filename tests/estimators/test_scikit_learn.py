@@ -17,7 +17,7 @@ Y = np.where(np.arange(40) % 3 == 0, np.arange(40) // 20, -1)
 
 
 def test_sample_weights_are_weights_of_votes():
-    """As if the votes had been given with them; 0 is no vote."""
+    """As if the votes had been given with them; 0 is not a vote."""
     weights = np.arange(40) % 4
     voted = np.flatnonzero((Y >= 0) & (weights > 0))
     votes = Votes.from_pairs(voted, Y[voted], weights=weights[voted])

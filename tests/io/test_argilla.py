@@ -67,7 +67,7 @@ def nested(folder):
 
 @pytest.mark.parametrize("ending", [".parquet", ".jsonl"])
 def test_submitted_responses_are_votes(tmp_path, ending):
-    """Drafts and discarded ones are left out and counted; suggestions of models are no votes."""
+    """Drafts and discarded ones are left out and counted; suggestions of models are not votes."""
     pytest.importorskip("argilla")
     found = read_vote_files(flat(tmp_path, ending), how=LABEL)
     assert list(zip(found.items, found.labels, found.annotators, strict=True)) == [

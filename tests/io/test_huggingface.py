@@ -36,5 +36,5 @@ def test_other_folders_are_refused(tmp_path):
     with pytest.raises(InputError, match=f"it lacks {DATASET_FILE}"):
         read_dataset(tmp_path)
     (tmp_path / DATASET_FILE).write_bytes(b"no table")
-    with pytest.raises(InputError, match="is no datasets folder of soft labels"):
+    with pytest.raises(InputError, match="is not a datasets folder of soft labels"):
         read_dataset(tmp_path)

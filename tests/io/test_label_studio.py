@@ -27,7 +27,7 @@ def test_an_export_is_known_by_its_annotations():
 
 
 def test_cancelled_and_empty_annotations_are_counted(tmp_path):
-    """They are no votes; the file says how many there were."""
+    """They are not votes; the file says how many there were."""
     found = read_vote_files(text(tmp_path / "v.json", json.dumps(export())))
     assert found.notes == {"annotations without a choice": 1, "cancelled annotations": 1}
     assert found.votes_format == "labelstudio"

@@ -126,7 +126,7 @@ def test_files_that_hold_no_soft_labels_are_refused(tmp_path):
         "b.parquet": "not a readable Parquet",
         "c.csv": "must hold numbers",
         "d.csv": "lacks the column 'upper_a'",
-        "other": "no datasets folder",
+        "other": "not a datasets folder",
     }.items():
         with pytest.raises(InputError, match=message):
             read_soft_labels(tmp_path / name)

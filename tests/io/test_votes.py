@@ -126,7 +126,7 @@ def test_columns_can_be_named(tmp_path):
 
 
 def test_wide_tables_of_numbers_read_as_pandas_writes_them(tmp_path):
-    """1.0 beside a gap is class 1, -1 is no vote."""
+    """1.0 beside a gap is class 1, -1 is not a vote."""
     path = text(tmp_path / "v.csv", "item,x,y\n0,1.0,\n1,,-1\n2,0.0,10.0\n")
     matched = match_votes(read_vote_files(path), None, 3)
     assert matched.votes.labels.tolist() == [1, 0, 10]

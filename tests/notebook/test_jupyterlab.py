@@ -129,7 +129,7 @@ def test_votes_in_a_notebook_reach_the_estimator(tmp_path):
         playwright.expect(progress).to_have_text("1 vote · 3 items to go")
 
         page.keyboard.press("!")
-        page.keyboard.type("xz2 is no vote")
+        page.keyboard.type("xz2 is not a vote")
         page.keyboard.press("Enter")
         page.keyboard.press("u")
         playwright.expect(voter.get_by_role("button", name="Unsure")).to_have_attribute(
@@ -148,6 +148,6 @@ def test_votes_in_a_notebook_reach_the_estimator(tmp_path):
         output = page.locator(".jp-CodeCell").last.locator(".jp-OutputArea-output")
         playwright.expect(output).to_contain_text("cast [100, 101, 103] [0, 2, 1] [1.0, 0.5, 1.0]")
         playwright.expect(output).to_contain_text("['ada', 'ada', 'ada']")
-        playwright.expect(output).to_contain_text("moved True notes ['xz2 is no vote']")
+        playwright.expect(output).to_contain_text("moved True notes ['xz2 is not a vote']")
         assert complaints == []
         browser.close()

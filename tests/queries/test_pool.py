@@ -59,7 +59,7 @@ def test_the_pool_warms_up_until_there_are_fifty_votes_on_two_classes(voted, n_c
 
 
 def test_fractions_of_votes_are_rounded_down_but_not_rounding_itself(voted):
-    """0.9 is no vote, 1 - 1e-12 is one."""
+    """0.9 is not a vote, 1 - 1e-12 is one."""
     counts = np.zeros(N)
     counts[:3] = 0.9, 1 - 1e-12, 2.5
     assert pool_of((voted[0], voted[1], counts)).vote_counts[:3].tolist() == [0, 1, 2]

@@ -281,7 +281,7 @@ def test_entropy_takes_the_most_ambiguous_first(voted):
 
 
 def test_farthest_takes_the_farthest(voted):
-    """The first pick that is no repeat is the unvoted item whose nearest voted item is farthest away."""
+    """The first pick that is not a repeat is the unvoted item whose nearest voted item is farthest away."""
     diffusion, _, counts = voted
     X = diffusion.graph.features
     rows = choose_items(*voted, 10, "farthest", np.random.default_rng(0))

@@ -52,7 +52,7 @@ def test_pictures_stand_on_the_page(votes, tmp_path):
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(votes, tmp_path):
-    """A folder is no file, a missing folder holds no pictures; nothing is written."""
+    """A folder is not a file, a missing folder holds no pictures; nothing is written."""
     est = SoftLabeler(n_neighbors=5, random_state=0).fit(X, votes)
     with pytest.raises(StoreError, match="folder"):
         est.report(tmp_path)

@@ -48,7 +48,7 @@ def test_every_plan_is_readable(name, quick):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("title = ", "no valid TOML"),
+        ("title = ", "not valid TOML"),
         ('title = "x"', "lacks measure, datasets"),
         ('title = "x"\nmeasure = "scores"\ndatasets = ["digits"]\ncolour = 1', "unknown entries colour"),
         ('title = "x"\nmeasure = "scores"\ndatasets = [{ features = "pca2" }]', "needs a name"),
@@ -61,7 +61,7 @@ def test_bad_plans_are_explained(text, message):
 
 
 def test_unknown_experiments_are_explained(tmp_path):
-    """The message lists what there is; a path that is no file is named."""
+    """The message lists what there is; a path that is not a file is named."""
     with pytest.raises(InputError, match="rmse_10"):
         load_plan("rmse_11")
     with pytest.raises(InputError, match="there is no plan"):

@@ -137,7 +137,7 @@ def test_the_dry_run_expects_time_and_space_and_writes_nothing(settings):
 def test_unknown_datasets_are_refused(settings):
     """What needs no preparation, and what does not exist."""
     for name in ("two_moons", "nonsense"):
-        with pytest.raises(InputError, match="no dataset to prepare"):
+        with pytest.raises(InputError, match="cannot be prepared"):
             dataset_names([name], settings.data)
     assert dataset_names(["dcic", "dcic:Toy"], settings.data) == ["dcic:Toy"]
     shutil.rmtree(settings.data / "dcic")

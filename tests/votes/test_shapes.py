@@ -68,7 +68,7 @@ def test_votes_in_other_columns_are_found_by_name():
 
 
 def test_counts_find_their_items_as_files_do():
-    """A column of items is no class, and count_ is no part of a class's name."""
+    """A column of items is not a class, and count_ is no part of a class's name."""
     frame = pd.DataFrame({"item": [7, 8], "count_cat": [2, 0], "count_dog": [0, 1]})
     votes = Votes.from_counts(frame)
     assert votes.items.tolist() == [7, 7, 8]

@@ -133,7 +133,7 @@ def test_wide_tables_skip_missing_votes(missing):
 
 
 def test_a_wide_list_keeps_numbers_beside_text():
-    """-1 in a plain list with text is no vote, not the class '-1'."""
+    """-1 in a plain list with text is not a vote, not the class '-1'."""
     assert Votes.from_wide([["cat", -1], ["dog", "cat"]]).class_names().tolist() == ["cat", "dog"]
 
 

@@ -34,7 +34,7 @@ class _ImportedWhenUsed(ModuleType):
         parent = importlib.import_module(self.__name__.rpartition(".")[0])
         spec = PathFinder.find_spec(self.__name__, parent.__path__)
         if spec is None or spec.submodule_search_locations is None:
-            raise AttributeError(f"{self.__name__} is no package")
+            raise AttributeError(f"{self.__name__} is not a package")
         return list(spec.submodule_search_locations)
 
     def _module(self) -> ModuleType:

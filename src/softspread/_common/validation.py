@@ -284,7 +284,7 @@ def rows_of_items(items: AnyArray, ids: "AnyArray | pd.Index[Any] | None", n: in
     outside = (items < 0) | (items >= n)
     if outside.any():
         raise InputError(
-            f"{_first(items[outside])} are no positions of the {n} items; allowed are 0 to {n - 1}."
+            f"{_first(items[outside])} are not positions of the {n} items; allowed are 0 to {n - 1}."
         )
     return items.astype(np.int64)
 
@@ -300,7 +300,7 @@ def _rows_by_text(items: AnyArray, index: "pd.Index[Any]", rows: IntArray) -> In
 
 
 def columns_of_labels(labels: AnyArray, classes: AnyArray) -> IntArray:
-    """The column of each label; a label that is no class is refused."""
+    """The column of each label; a label that is not a class is refused."""
     columns = np.asarray(lookup(classes).get_indexer(lookup(labels)), dtype=np.int64)
     if (columns < 0).any():
         raise InputError(f"{_first(labels[columns < 0])} are not among the classes {classes.tolist()[:20]}.")

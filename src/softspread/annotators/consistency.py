@@ -72,7 +72,7 @@ class Priors:
 
     shapes: FloatArray  # (k, grid_size) probability of each r
     opinions: FloatArray  # (k,) log probability of each candidate
-    means: FloatArray  # (k,) of those who are no spammers
+    means: FloatArray  # (k,) of those who are not spammers
 
 
 CONSISTENCY = ConsistencyModel()

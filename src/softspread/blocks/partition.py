@@ -175,7 +175,7 @@ def gather_group(job: Job, group: int) -> dict[str, Any]:
             counts = job.store.facts("assign", number)["sizes"][cells]
             parts.append(found)
             homes.append(np.repeat(np.arange(len(counts)), counts))
-    if not parts:  # cells that are nobody's first choice
+    if not parts:  # cells that no item has as its first choice
         return job.store.write("gathered", group, {})
     home = np.concatenate(homes)
     order, sizes = np.argsort(home, kind="stable"), np.bincount(home)

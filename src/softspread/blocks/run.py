@@ -306,14 +306,14 @@ def _give_name(folder: BlockStore, out: str) -> None:
 
 
 def check_out(out: str) -> None:
-    """Refuse a target that is no folder of ours, before any work is done."""
+    """Refuse a target that is not a folder of ours, before any work is done."""
     target = BlockStore(out, "")
     if not target.is_local:
         return
     path = Path(target.path())
     if path.exists() and not (path / PARTS_FACTS).is_file():
         raise StoreError(
-            f"cannot write {out}: it exists and is no folder of soft labels in parts. Name another, or "
+            f"cannot write {out}: it exists and is not a folder of soft labels in parts. Name another, or "
             f"remove it."
         )
     if not path.absolute().parent.is_dir():

@@ -437,7 +437,7 @@ def option_of_spreading(name: str, reason: str) -> InputError:
 
 
 def check_confidence(level: float) -> None:
-    """Refuse a level that is no probability, before anything is read."""
+    """Refuse a level that is not a probability, before anything is read."""
     if not 0 < level < 1:
         hint = f"; did you mean {level / 100:g}?" if 50 <= level < 100 else "."
         raise InputError(f"--confidence must be strictly between 0 and 1, got {level:g}{hint}")

@@ -43,7 +43,7 @@ def _read_binary(path: Path) -> tuple[AnyArray, IntArray]:
     raw = np.fromfile(path, dtype=np.uint8)
     if not len(raw) or len(raw) % RECORD:
         raise StoreError(
-            f"{path} has {len(raw)} bytes, which is no whole number of records of {RECORD} bytes. {HELP}"
+            f"{path} has {len(raw)} bytes, which is not a whole number of records of {RECORD} bytes. {HELP}"
         )
     records = raw.reshape(-1, RECORD)
     return records[:, 1:], records[:, 0].astype(np.int64)

@@ -112,7 +112,7 @@ def read_pickled_batch(path: Path, help_text: str) -> tuple[AnyArray, IntArray]:
         rows = entries["data"].to_numpy()
         labels = np.array([int(label) for label in entries["labels"]], dtype=np.int64)
     except KeyError as error:
-        raise StoreError(f"{path} has no entry {error}; it is no batch of CIFAR-10. {help_text}") from error
+        raise StoreError(f"{path} has no entry {error}: not a batch of CIFAR-10. {help_text}") from error
     except Exception as error:  # a damaged pickle raises almost anything
         raise StoreError(f"{path} is refused as a batch of CIFAR-10: {error}. {help_text}") from error
     if rows.ndim != 2 or rows.shape != (len(labels), rows.shape[1]):

@@ -70,7 +70,7 @@ def read_raw(root: Path, name: str) -> RawDataset:
         raise LackingError(f"there is no {home / 'annotations.json'}. {HELP}")
     sets = read_json(home / "annotations.json")
     if not isinstance(sets, list):
-        raise StoreError(f"{home / 'annotations.json'} is no list of annotation sets. {HELP}")
+        raise StoreError(f"{home / 'annotations.json'} is not a list of annotation sets. {HELP}")
     pairs = [
         (image_id(entry["image_path"]), entry["class_label"])
         for one in sets
@@ -108,7 +108,7 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError) as error:
-        raise StoreError(f"{path} is no readable JSON ({error}).") from error
+        raise StoreError(f"{path} is not readable JSON ({error}).") from error
 
 
 def load_dcic(folder: Path, features: str | None = None, part: str | None = None) -> Dataset:

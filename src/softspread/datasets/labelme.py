@@ -69,7 +69,7 @@ def _table(path: Path) -> AnyArray:
             np.int64
         )
     except ValueError as error:
-        raise StoreError(f"{path} is no table of numbers ({error}). {HELP}") from error
+        raise StoreError(f"{path} is not a table of numbers ({error}). {HELP}") from error
 
 
 SOURCE = Source(load_labelme, "1,000 photographs, 8 classes, votes of 59 people", HELP)

@@ -93,5 +93,5 @@ def read_images(paths: Any, side: int, boxes: IntArray | None = None) -> AnyArra
                 part = image if boxes is None else image.crop(tuple(boxes[row].tolist()))
                 found[row] = np.asarray(part.convert("RGB").resize((side, side)))
         except OSError as error:
-            raise StoreError(f"{path} is no readable image ({error}).") from error
+            raise StoreError(f"{path} is not a readable image ({error}).") from error
     return found

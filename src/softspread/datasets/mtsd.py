@@ -80,7 +80,7 @@ def _objects(path: Path) -> list[tuple[list[int], str]]:
                 found.append((box, str(entry["label"])))
         return found
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{path} is no annotation as Mapillary writes it ({error!r}). {HELP}") from error
+        raise StoreError(f"{path} is not an annotation as Mapillary writes it ({error!r}). {HELP}") from error
 
 
 def _shapes(path: Path) -> dict[str, str] | None:

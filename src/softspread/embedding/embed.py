@@ -46,10 +46,13 @@ class EncodingOptions:
     device: str = "auto"
     half: bool | None = None
     skip_corrupt: bool = False
-    cache: Path | None = None
+    cache: str | Path | None = None
     download: bool = False
     n_jobs: int | None = None
     verbose: bool = False
+
+    def __post_init__(self) -> None:
+        validation.count("batch_size", self.batch_size, 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,16 +168,7 @@ def embed(
     REDUCERS.check(reduce)
     validation.count("dim", dim, 1)
     seed = validation.count("random_state", random_state)
-    options = EncodingOptions(
-        batch_size=validation.count("batch_size", batch_size, 1),
-        device=device,
-        half=half,
-        skip_corrupt=skip_corrupt,
-        cache=None if cache is None else Path(cache),
-        download=download,
-        n_jobs=n_jobs,
-        verbose=verbose,
-    )
+    options = EncodingOptions(batch_size, device, half, skip_corrupt, cache, download, n_jobs, verbose)
     encoded = encode(
         source, encoder, options, column=column, id_column=id_column, item_ids=item_ids, root=root
     )
@@ -201,7 +195,7 @@ def encode_items(items: Items, model: Encoder, options: EncodingOptions) -> Enco
     if items.kind == "features":
         F = np.asarray(items.contents.values, dtype=np.float32)  # type: ignore[attr-defined]
         return EncodedItems(items, np.arange(len(items)), F, (), model)
-    store = FeatureStore(options.cache, _key_facts(items, model))
+    store = FeatureStore(None if options.cache is None else Path(options.cache), _key_facts(items, model))
     collected = _Collected(len(items))
     for rows, features in store.recall(items):
         collected.put(rows, features)

@@ -128,16 +128,7 @@ def zero_shot(
     ...     print(error)
     zero-shot needs a model of images and text such as 'clip', got 'pixels:8'.
     """
-    options = EncodingOptions(
-        batch_size=validation.count("batch_size", batch_size, 1),
-        device=device,
-        half=half,
-        skip_corrupt=skip_corrupt,
-        cache=None if cache is None else Path(cache),
-        download=download,
-        n_jobs=n_jobs,
-        verbose=verbose,
-    )
+    options = EncodingOptions(batch_size, device, half, skip_corrupt, cache, download, n_jobs, verbose)
     prompts(classes, template)  # wrong sentences are refused before hours of encoding
     encoded = encode(source, encoder, options, column=column, id_column=id_column, root=root)
     return zero_shot_of(encoded, classes, template).p

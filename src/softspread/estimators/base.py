@@ -118,7 +118,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             One label per item with -1 or None for no vote, votes per item and class, or Votes. NamedVotes
             are votes that were read before: they bring their ids and classes along.
         sample_weight : (n,) array-like, optional
-            How much each label counts, where y is one label per item; 0 is no vote. Votes and counts bring
+            How much each label counts, where y is one label per item; 0 is not a vote. Votes and counts bring
             weights of their own.
         item_ids : (n,) array-like, optional
             Names by which Votes refer to items; by default the index of X where X is a DataFrame whose index
@@ -306,7 +306,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weights : (m,) array-like or float, optional
             How much each vote counts; 1 by default, negative takes back.
         new_classes : {None, "add"}, default None
-            What to do with a label that is no class yet: "add" appends it to ``classes_``; None does so
+            What to do with a label that is not a class yet: "add" appends it to ``classes_``; None does so
             unless ``fit`` was given ``classes``, and refuses it then.
 
         Returns
@@ -561,7 +561,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : (m, d) array-like
             Features of new items, as for :meth:`predict`.
         y : (m,) array-like
-            The true class of each; "no vote" (-1, None) is refused, because it is nobody's class.
+            The true class of each; "no vote" (-1, None) is refused, because it is not a class.
         sample_weight : (m,) array-like, optional
             How much each item counts.
 

@@ -233,7 +233,7 @@ class SoftLabeler(JudgedEstimator):
             "multilabel" a table of 1 (yes), 0 (no) and NaN (nothing), the labels of each item, which say no
             to the rest, or what :meth:`Votes.from_multilabel` makes.
         sample_weight : (n,) array-like, optional
-            How much each label counts, where y is one label per item; 0 is no vote. Votes and counts bring
+            How much each label counts, where y is one label per item; 0 is not a vote. Votes and counts bring
             weights of their own.
         features : (n, f) array-like, optional
             Unreduced features of the same items, such as an encoder's output, for further classifiers: they
@@ -242,7 +242,7 @@ class SoftLabeler(JudgedEstimator):
             Names by which Votes refer to items; by default they refer to positions.
         classes : (n_classes,) array-like, optional
             Class names in the order of columns; by default the labels found, sorted. Of kind "ordinal" their
-            order counts; names that are no numbers must be given.
+            order counts; names that are not numbers must be given.
         model_annotators : sequence of names, default ()
             The annotators that are models, such as language models or classifiers. All votes of one on an
             item are one soft vote. They never count as votes of people: they are a source like a prior, as

@@ -228,7 +228,7 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
             One label per item with -1 or None for no vote, votes per item and class, or Votes. NamedVotes
             are votes that were read before: they bring their ids and classes along.
         sample_weight : (n,) array-like, optional
-            How much each label counts, where y is one label per item; 0 is no vote.
+            How much each label counts, where y is one label per item; 0 is not a vote.
         item_ids : (n,) array-like, optional
             Names by which Votes refer to items; by default the index of X where X is a DataFrame whose index
             holds text or is called item (or task, id, ...), else positions.

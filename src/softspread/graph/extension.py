@@ -2,7 +2,8 @@
 
     mass(x) = alpha * sum_j s_xj mass_j,   s_xj = a_xj / sqrt(d_x d_j)  or  a_xj / d_x     theory: [new items]
 
-A new item is nobody's neighbour yet, so a_xj = w_xj / 2 as for any pair of which only one counts the other.
+No item counts a new one as its neighbour yet, so a_xj = w_xj / 2, as for any pair of which only one counts
+the other.
 """
 
 import numpy as np

@@ -134,17 +134,17 @@ def uncertainty_split(
     agreement: float = AGREEMENT,
     narrow: float = 0.2,
 ) -> UncertaintySplit:
-    """Tell items on which people truly disagree from items on which too few votes were cast.
+    """Distinguish items on which people truly disagree from items with too few votes.
 
     Parameters
     ----------
-    p : array
+    p : (n, n_classes) array
         Soft labels.
-    lower : array
-        (n, n_classes) soft labels and their intervals.
-    upper : array
-        (n, n_classes) soft labels and their intervals.
-    evidence : array
+    lower : (n, n_classes) array
+        Lower ends of their intervals.
+    upper : (n, n_classes) array
+        Upper ends of their intervals.
+    evidence : (n,) array
         Virtual votes of each item.
     agreement : float, default 0.7
         An item is clear if a class has at least this probability.

@@ -4,7 +4,7 @@
     rows of ``to_datasets``        id, fields, <question>.responses [...], .responses.users, .responses.status
 
 A label, the labels of a multi-label question and a rating are values of responses. Drafts and discarded
-responses are no votes, but only the second kind of export says which ones these are.
+responses are not votes, but only the second kind of export says which ones these are.
 """
 
 import warnings

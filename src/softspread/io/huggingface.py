@@ -93,7 +93,7 @@ def read_dataset(source: Path) -> SoftLabels:
 
     file = source / DATASET_FILE
     if not file.is_file():
-        raise InputError(f"{source} is no datasets folder of soft labels; it lacks {DATASET_FILE}.")
+        raise InputError(f"{source} is not a datasets folder of soft labels; it lacks {DATASET_FILE}.")
     try:
         with pa.ipc.open_stream(file.read_bytes()) as reader:
             table = reader.read_all()
@@ -127,4 +127,4 @@ def read_dataset(source: Path) -> SoftLabels:
             more,
         )
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
-        raise InputError(f"{source} is no datasets folder of soft labels ({str(error)[:150]}).") from error
+        raise InputError(f"{source} is not a datasets folder of soft labels ({str(error)[:150]}).") from error

@@ -85,7 +85,7 @@ def of_bearable_size(content: bytes, kind: str) -> tuple[bytes, str] | None:
 
 
 def size_of(content: bytes) -> tuple[int, int] | None:
-    """Width and height as the picture's head says; None where it is no picture that Pillow reads."""
+    """Width and height as the picture's head says; None where it is not a picture that Pillow reads."""
     with needs_extra("images", "pictures need Pillow"):
         from PIL import Image
     try:

@@ -41,7 +41,7 @@ _OTHERS = {
 
 @contextmanager
 def open_text(path: Path) -> Iterator[TextIO]:
-    """A text file, with the line ends that it has; what is no text is refused.
+    """A text file, with the line ends that it has; anything that is not text is refused.
 
     Examples
     --------

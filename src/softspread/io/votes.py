@@ -213,7 +213,7 @@ def _from_table(source: Path, table: Table, how: VoteReading) -> VoteFile:
 
 def _from_long(source: Path, table: Table, item: str, label: str, annotator: str | None) -> VoteFile:
     notes = {}
-    if GUESS in table.columns:  # items to vote on next: what nobody has filled in yet is no vote
+    if GUESS in table.columns:  # items to vote on next: what nobody has filled in yet is not a vote
         empty = is_missing(objects(table.columns[label]))
         notes = {f"rows without a {label}": int(empty.sum())} if empty.any() else {}
         table = table.take(np.flatnonzero(~empty))

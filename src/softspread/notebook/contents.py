@@ -147,7 +147,7 @@ def _of_file(path: Path) -> Content:
         media_type = MEDIA_TYPES[ending]
         return Content(media_type.partition("/")[0], data=data, media_type=media_type)
     if ending not in IMAGE_ENDINGS:
-        return Content(PROBLEM, f"{path} is no picture, text, sound or film")
+        return Content(PROBLEM, f"{path} is not a picture, text, sound or film")
     return _of_picture(data, BROWSER_TYPES.get(ending), str(path))
 
 
@@ -181,7 +181,7 @@ def _of_array(values: AnyArray) -> Content:
         values = np.moveaxis(values, 0, 2)  # colours come first, as in torch
     is_picture = values.ndim == 2 or (values.ndim == 3 and values.shape[2] in CHANNELS)
     if not is_picture or values.size == 0 or values.dtype.kind not in "biuf":
-        return Content(PROBLEM, f"an array of shape {values.shape} and {values.dtype} is no picture")
+        return Content(PROBLEM, f"an array of shape {values.shape} and {values.dtype} is not a picture")
     if not np.isfinite(values).all():
         return Content(PROBLEM, "a picture with values that are not finite")
     return _of_pixels(values[:, :, 0] if values.ndim == 3 and values.shape[2] == 1 else values)

@@ -79,7 +79,7 @@ class Checks(NamedTuple):
     brier: Seen
     cross: Seen
     differ: Seen  # share of votes for another class than the one shown
-    noise: Seen | None  # None where the items with several votes are no random sample
+    noise: Seen | None  # None where the items with several votes are not a random sample
     entropy: SeenRange | None
 
 

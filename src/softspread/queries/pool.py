@@ -199,7 +199,7 @@ class Repeats:
         self._share = min(rule.later_repeats if enough else rule.early_repeats, pool.n_votes / pool.n_items)
 
     def draw(self) -> IntArray:
-        """One open voted item, or none: this pick is no repeat."""
+        """One open voted item, or none: this pick is not a repeat."""
         if self._share == 0 or self._pool.rng.random() >= self._share:
             return np.empty(0, np.int64)
         return self._voted.draw(1)

@@ -38,5 +38,5 @@ class Thumbnails:
                 content = io.BytesIO()
                 picture.save(content, "JPEG", quality=QUALITY)
         except (OSError, ValueError, Image.DecompressionBombError):
-            return None  # a picture that cannot be read is no reason to lose the report
+            return None  # a picture that cannot be read is not a reason to lose the report
         return f"data:image/jpeg;base64,{base64.b64encode(content.getvalue()).decode()}"

@@ -119,7 +119,7 @@ class Plan:
 
 
 def _combinations(axes: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every combination of the entries of lists; what is no list is the same in all."""
+    """Every combination of the entries of lists; anything that is not a list is the same in all."""
     names = list(axes)
     values = [value if isinstance(value, list) else [value] for value in axes.values()]
     for chosen in itertools.product(*values):
@@ -170,7 +170,7 @@ def read_plan(name: str, text: str, quick: bool = True) -> Plan:
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"plan {name} is no valid TOML: {error}.") from error
+        raise InputError(f"plan {name} is not valid TOML: {error}.") from error
     known = {field.name for field in fields(Plan)} - {"name"} | {"quick"}
     unknown = sorted((set(raw) | set(raw.get("quick", {}))) - known)
     if unknown:

@@ -113,8 +113,7 @@ def dataset_names(wanted: Sequence[str], data: Path) -> list[str]:
         bare = word.partition(":")[0]
         if bare not in known or not source_of(bare).download:
             raise InputError(
-                f"{word!r} is no dataset to prepare; there are {', '.join(PAPER_DATASETS)}, dcic:<Name> and "
-                "all."
+                f"{word!r} cannot be prepared; there are {', '.join(PAPER_DATASETS)}, dcic:<Name> and all."
             )
         names += (
             [f"dcic:{name}" for name in dcic.names_below(data / "dcic")] or [word]

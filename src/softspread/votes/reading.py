@@ -73,7 +73,7 @@ class Names:
         )
 
     def unknown(self, labels: AnyArray) -> AnyArray:
-        """The labels that are no class yet, distinct and in order."""
+        """The labels that are not classes yet, distinct and in order."""
         places = validation.lookup(self.classes).get_indexer(validation.lookup(labels))
         unseen = labels[places < 0]
         return validation.distinct_sorted(unseen) if len(unseen) else unseen
@@ -214,7 +214,7 @@ def _votes_of(y: Any, n_items: int, classes: Any, what: str, weights: Any) -> Vo
 
 
 def _weighted(votes: Votes, weights: FloatArray) -> Votes:
-    """Votes that name positions, with the weights of these; a weight of 0 is no vote."""
+    """Votes that name positions, with the weights of these; a weight of 0 is not a vote."""
     if (weights < 0).any():
         raise InputError(f"sample_weight must not be negative, got {weights.min():g}; undo takes votes back.")
     heavy = weights[votes.items]
@@ -231,7 +231,7 @@ def _votes_of_labels(labels: AnyArray) -> Votes:
         voted = np.flatnonzero(has_vote(labels))
         found = validation.names(labels[voted], "label")
         if found.dtype.kind == "f":
-            check_classification_targets(found)  # numbers that are not whole are no classes
+            check_classification_targets(found)  # numbers that are not whole are not classes
     except ValueError as error:
         raise InputError(str(error)) from error
     return Votes.from_pairs(voted, found)

@@ -86,7 +86,7 @@ def read_wide(columns: Mapping[str, AnyArray], source: str, rule: ShapeRule = RU
 
     Parameters
     ----------
-    columns : (n,) cells by annotator; None, NaN, -1 and their texts are no vote
+    columns : (n,) cells by annotator; None, NaN, -1 and their texts are not votes
     source : what messages call the table
 
     Examples

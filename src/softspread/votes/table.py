@@ -11,7 +11,7 @@ import pandas as pd
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread._common.validation import WHOLE_FLOATS
 
-ROUNDING = 1e-9  # of all that was cast and taken back: a rest this small, above or below 0, is no vote
+ROUNDING = 1e-9  # of all that was cast and taken back: a rest this small counts as nothing
 WHOLE_VOTE = 1e-6  # how far from 1 the parts of a soft vote may sum
 
 

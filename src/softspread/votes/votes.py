@@ -297,7 +297,7 @@ class Votes:
         Parameters
         ----------
         table : (n, n_annotators) table
-            One row per item and one column per annotator; NaN, None or -1, also as text, is no vote.
+            One row per item and one column per annotator; NaN, None or -1, also as text, is not a vote.
         classes : (n_classes,) array-like, optional
             Class names in order; every label must be among them.
         item_column : str, optional

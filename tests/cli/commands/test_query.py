@@ -57,7 +57,7 @@ def test_without_votes_the_first_batch_is_named(folder, method):
 
 
 def test_the_file_has_labels_to_fill_in_and_counts_as_votes_once_they_are(folder):
-    """The guess is never taken for a vote: an empty label is no vote, a filled one is."""
+    """The guess is never taken for a vote: an empty label is not a vote, a filled one is."""
     assert run("query", *FILES, "-n", 3, "-o", "next.csv", "-q").exit_code == 0
     table = pd.read_csv("next.csv", dtype={"label": object})
     assert table.columns.tolist() == ["item", "label", "guess", "p", "evidence"]

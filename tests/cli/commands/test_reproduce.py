@@ -76,7 +76,7 @@ def test_quiet_says_nothing(run, tmp_path):
     ("words", "message"),
     [
         (["rmse_11"], "rmse_11' is unknown"),
-        (["PLAN", "--data", "nowhere"], "is no folder"),
+        (["PLAN", "--data", "nowhere"], "is not a folder"),
         (["missing.toml"], "there is no plan"),
     ],
 )
@@ -145,5 +145,5 @@ def test_prepare_says_what_is_missing_and_fails(tmp_path):
     refuse(command_line.run("reproduce", "prepare", "cifar10", *wrong), "--only takes features")
     refuse(
         command_line.run("reproduce", "prepare", "two_moons", "--data", tmp_path / "data"),
-        "no dataset to prepare",
+        "cannot be prepared",
     )

@@ -77,7 +77,7 @@ def test_nothing_is_restored_over_data_or_from_a_damaged_file(tmp_path):
         newer.writestr(HEAD, json.dumps({"form": "softspread backup 1", "tables": "9999", "softspread": "9"}))
     (tmp_path / "e.zip").write_text("no zip")
     url = f"sqlite:///{tmp_path / 'new' / 'votes.sqlite'}"
-    for name, problem in (("c", "damaged"), ("d", "upgrade"), ("e", "no backup"), ("f", "there is no file")):
+    for name, problem in (("c", "damaged"), ("d", "upgrade"), ("e", "not a backup"), ("f", "no file")):
         with pytest.raises((InputError, StoreError), match=problem):
             restored(tmp_path / f"{name}.zip", url)
     store = Store(url)

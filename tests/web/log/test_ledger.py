@@ -75,7 +75,7 @@ def test_nobody_takes_back_the_votes_of_others():
 
 
 def test_a_vote_is_taken_back_once():
-    """The second undo has nothing left to do, also within one request; an undo or a skip is no vote."""
+    """The second undo has nothing left to do, also within one request; an undo or a skip is not a vote."""
     book = Book()
     book.write(cast("k"))
     assert book.write(take_back("k", "u1"), take_back("k", "u2")) == [ACCEPTED, REFUSED]

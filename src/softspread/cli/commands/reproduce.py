@@ -94,7 +94,7 @@ def _reproduce(run: Run, names: list[str], full: bool, data: Path | None, out: P
     from softspread.reproduce.run import Progress, make_folder, run_plans
 
     if data is not None and not data.is_dir():
-        raise InputError(f"--data {data} is no folder; it should hold one folder for each dataset.")
+        raise InputError(f"--data {data} is not a folder; it should hold one folder for each dataset.")
     wanted = plan_names() if names == ["all"] else list(dict.fromkeys(names))
     plans = [load_plan(name, quick=not full) for name in wanted]
     for plan in plans:
@@ -158,7 +158,7 @@ def _prepare(run: Run, names: list[str], data: Path | None, options: PrepareOpti
         )
     if options.models is not None and not options.models.is_dir():
         raise InputError(
-            f"--models {options.models} is no folder; it should hold clip, resnet, vit, efficientnet."
+            f"--models {options.models} is not a folder; it should hold clip, resnet, vit, efficientnet."
         )
     wanted = KINDS if options.only is None else tuple(part.strip() for part in options.only.split(","))
     if not wanted or not set(wanted) <= set(KINDS):

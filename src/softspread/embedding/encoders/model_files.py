@@ -30,7 +30,7 @@ def find_model(name: str, download: bool) -> Path:
     folder = Path(name)
     if name not in KNOWN and folder.is_dir():
         if not (folder / "config.json").is_file():
-            raise InputError(f"{folder} has no config.json, so it is no folder of a Hugging Face model.")
+            raise InputError(f"{folder} has no config.json, so it is not the folder of a Hugging Face model.")
         _check_weights(folder, name)
         return folder
     return _from_hub(KNOWN.get(name, name), download)
@@ -51,7 +51,7 @@ def _from_hub(repository: str, download: bool) -> Path:
         if not download:
             raise InputError(how_to_get(repository)) from error
     except HFValidationError as error:
-        raise InputError(f"{repository!r} is no name of a Hugging Face model ({error}).") from error
+        raise InputError(f"{repository!r} is not a name of a Hugging Face model ({error}).") from error
     try:
         patterns = [*SMALL_FILES, "*.safetensors"]
         folder = Path(snapshot_download(repository, allow_patterns=patterns, etag_timeout=HUB_TIMEOUT))

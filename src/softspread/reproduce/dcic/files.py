@@ -128,7 +128,7 @@ def read_dataset(path: Path) -> dict[str, Any]:
     found = read_json(path)
     missing = [name for name in ENTRIES if not isinstance(found, dict) or name not in found]
     if missing:
-        raise StoreError(f"{path} lacks {', '.join(missing)}; it is no dataset of the DCIC benchmark.")
+        raise StoreError(f"{path} lacks {', '.join(missing)}; it is not a dataset of the DCIC benchmark.")
     n_classes = len(found["classes"])
     for image in found["images"]:
         if len(image["soft_gt"]) not in (0, n_classes):

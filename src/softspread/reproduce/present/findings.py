@@ -1,7 +1,7 @@
 """The paper's findings as statements that pass or fail, each with its number.
 
 A statement is checked on every dataset that its experiment was run on. Where the experiment was not run there
-is no statement; a statement that fails says by how much.
+is not a statement; a statement that fails says by how much.
 """
 
 from collections.abc import Callable, Iterator, Mapping

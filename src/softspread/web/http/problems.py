@@ -64,7 +64,7 @@ async def answer_problem(request: Request, error: Exception) -> Response:
         status, headers, heading = 503, {"Retry-After": "2"}, "Try again in a moment"
         detail = error.public if isinstance(error, DatabaseError) else NO_ANSWER
     elif isinstance(error, UnicodeEncodeError):
-        detail = "the request holds half a character (a lone surrogate), which is no text"
+        detail = "the request holds half a character (a lone surrogate), which is not text"
     if isinstance(error, PageProblem) or _wants_page(request):
         return message_page(request, status, getattr(error, "heading", heading), as_text(str(detail)))
     return JSONResponse({"detail": as_text(detail) if isinstance(detail, str) else detail}, status, headers)

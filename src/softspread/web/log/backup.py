@@ -116,7 +116,7 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     except FileNotFoundError as error:
         raise InputError(f"there is no file {path}.") from error
     except (OSError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path} is no backup of softspread serve ({error}).") from error
+        raise InputError(f"{path} is not a backup of softspread serve ({error}).") from error
     with archive:
         yield archive
 
@@ -125,7 +125,7 @@ def _head(archive: zipfile.ZipFile, path: Path) -> Mapping[str, Any]:
     try:
         head = json.loads(archive.read(HEAD))
     except (KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path} is no backup of softspread serve.") from error
+        raise InputError(f"{path} is not a backup of softspread serve.") from error
     if head.get("form") != FORM:
         raise InputError(f"{path} has the form {head.get('form')!r}; this softspread reads {FORM!r}.")
     found: Mapping[str, Any] = head

@@ -13,7 +13,7 @@ LONGEST_CHOSEN = 40  # characters of the word for how an item was chosen
 LONGEST_NOTE = 1_000  # characters of what is said about a flagged item
 IMPORTED = "import"  # origin of votes from a file, and who cast those without a name, several per item
 DECIDED = "decision"  # origin of a lead's decisions, and in whose name they stand: one per item
-NOBODY = (IMPORTED, DECIDED)  # names in the log that are no person's
+NOBODY = (IMPORTED, DECIDED)  # names in the log that do not belong to a person
 
 
 @dataclass(frozen=True, slots=True)

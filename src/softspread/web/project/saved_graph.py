@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 def load_or_build(path: Path, X: AnyArray, mark: str, n_neighbors: int, seed: int | None) -> Graph:
-    """The graph from its file, or built and saved now; embeddings are no part of the file.
+    """The graph from its file, or built and saved now; embeddings are not part of the file.
 
     ``seed`` is that of the neighbour search, which is approximate on large sets.
     """

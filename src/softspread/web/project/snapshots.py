@@ -23,7 +23,7 @@ PATTERN = "learned-*.npz"
 
 
 def save_learned(folder: Path, learned: Learned) -> None:
-    """Write the fit, then remove older ones; a fit that cannot be written is no harm."""
+    """Write the fit, then remove older ones; a fit that cannot be written does no harm."""
     path = folder / f"learned-{learned.entries}.npz"
     try:
         save(learned.labeler, path)

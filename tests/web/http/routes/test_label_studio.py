@@ -187,7 +187,7 @@ def test_annotations_that_come_with_tasks_are_taken_in_once(world, ada):
 
 
 def test_a_cancelled_annotation_is_a_skip(world, ada):
-    """It is no vote, takes an earlier one back, and may become one."""
+    """It is not a vote, takes an earlier one back, and may become one."""
     cancelled = annotation() | {"was_cancelled": True}
     body = {"action": "ANNOTATION_CREATED", "task": task(), "annotation": cancelled}
     assert ada.post("/webhook", json=body).json()["taken"] == 1

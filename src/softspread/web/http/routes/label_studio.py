@@ -61,7 +61,7 @@ def setup(body: SetupIn, user: AdminUser, context: Context) -> dict[str, str]:
 
 @router.post("/predict")
 def predict(body: PredictBody, user: AdminUser, context: Context) -> dict[str, Any]:
-    """Soft labels as predictions; an empty result for a task that is none of our items.
+    """Soft labels as predictions; an empty result for a task that is not among our items.
 
     Annotations come with the tasks; those that the log does not have become votes.
     """
