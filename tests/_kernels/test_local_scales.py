@@ -8,6 +8,7 @@ from softspread._kernels.local_scales import (
     N_CUTS,
     ScaleGoal,
     _add_members,
+    _onward,
     _refresh_outside,
     _runner_up,
     _size_of,
@@ -148,6 +149,25 @@ def test_the_residual_outside_is_that_of_x(shape):
     assert correction == pytest.approx(x @ r, abs=1e-12)
     assert squares == pytest.approx(r @ r, abs=1e-12)
     assert n_outside == n_met - n_members == work.cuts.sum()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_where_the_residual_flows_next(shape):
+    """r.S r and |S r|^2 over the nodes met, from the dense formula."""
+    system, _ = random_system(shape)
+    n = len(system.root)
+
+    def arguments():
+        work, n_met, n_members, _ = grown(system, 0, 1)
+        return system, work, n_met, n_members
+
+    (_, work, n_met, n_members), (product, squares) = same_as_python(_onward, arguments)
+    x = np.zeros(n)
+    x[work.node[work.member[:n_members]]] = work.x[:n_members]
+    r = np.eye(n)[0] - dense(system) @ x
+    flow = ((np.eye(n) - dense(system)) @ r / system.alpha)[work.node[:n_met]]
+    assert product == pytest.approx(r[work.node[:n_met]] @ flow, abs=1e-12)
+    assert squares == pytest.approx(flow @ flow, abs=1e-12)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from softspread import affinity_graph, epsilon_graph, knn_graph
 from softspread.diffusion import direct
-from softspread.diffusion.diffusion import Diffusion, scale_accuracy
+from softspread.diffusion.diffusion import Diffusion, local_accuracy, scale_accuracy
 from softspread.diffusion.literal import literal_mass
 from softspread.spreading.evidence import soft_labels
 from softspread.spreading.state import SpreadState
@@ -47,11 +47,11 @@ def test_two_stages_equal_algorithm_1(alpha, scaling, normalization, kind, rng):
     exact = spread_mass(graph, rows, columns, 3, alpha, scaling=scaling, solver="dense")
     np.testing.assert_allclose(exact, truth, atol=1e-9, rtol=1e-9)
     local = spread_mass(graph, rows, columns, 3, alpha, scaling=scaling, solver="cg", tol=1e-6)
-    np.testing.assert_allclose(local, truth, atol=1e-6, rtol=2.05 * scale_accuracy(alpha, 1e-6) + 1e-6)
+    np.testing.assert_allclose(local, truth, atol=1e-6, rtol=2.05 * local_accuracy(alpha, 1e-6) + 1e-6)
 
 
 @pytest.mark.parametrize(("tol", "allowed"), [(1e-6, 1e-4), (1e-8, 1e-6)])
-@pytest.mark.parametrize("alpha", [0.5, 0.9, 0.99])
+@pytest.mark.parametrize("alpha", [0.5, 0.9, 0.95, 0.99])
 def test_soft_labels_are_as_close_to_the_literal_algorithm_as_promised(alpha, tol, allowed, rng):
     """max |p - p_literal| <= 1e-4 by default and 1e-6 with tol=1e-8, where evidence exceeds 1e-3."""
     X = np.concatenate([rng.normal(c, 1.0, size=(500, 4)) for c in (0, 2, 4)])
@@ -67,6 +67,8 @@ def test_soft_labels_are_as_close_to_the_literal_algorithm_as_promised(alpha, to
 def test_scale_accuracy_tightens_with_tol_and_loosens_with_alpha():
     """A smaller tol never asks for less; a cap keeps the certificate meaningful."""
     assert scale_accuracy(0.9, 1e-8) < scale_accuracy(0.5, 1e-6) < scale_accuracy(0.99, 1e-6) <= 1e-2
+    assert local_accuracy(0.9, 1e-6) == scale_accuracy(0.9, 1e-6)
+    assert scale_accuracy(0.99, 1e-6) < local_accuracy(0.99, 1e-6) < local_accuracy(0.95, 1e-6) <= 1e-2
 
 
 def test_diffusion_survives_pickling(rng):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from softspread import SoftspreadWarning, affinity_graph, knn_graph
 from softspread._common.threads import Workers
 from softspread.diffusion.lazy_solver import prepare
-from softspread.diffusion.scales import ScaleFinder, ScaleRule
+from softspread.diffusion.scales import Remainder, ScaleFinder, ScaleRule, fitted_remainder, fitted_traits
 
 
 def dense_inverse(graph, alpha):
@@ -20,6 +20,9 @@ def finder_of(graph, alpha, scaling="peak", mode="calibrated", delta=1e-3, solve
     return ScaleFinder(
         graph, alpha, scaling, mode, delta, prepare(solver, graph, alpha, workers), workers, **more
     )
+
+
+WIDE = ScaleRule(local_share=1.0)  # local solves also where they take most of a small graph
 
 
 def star(n_leaves, weight=1.0):
@@ -76,11 +79,12 @@ def test_calibration_beats_the_certificate(graph, alpha):
     assert np.sqrt(np.mean(errors["calibrated"] ** 2)) < 0.5 * np.sqrt(np.mean(errors["certified"] ** 2))
 
 
-def test_scale_of_an_item_does_not_depend_on_what_else_was_asked(graph):
+@pytest.mark.parametrize("alpha", [0.9, 0.95])
+def test_scale_of_an_item_does_not_depend_on_what_else_was_asked(graph, alpha):
     """One by one, in any order, or all together: the same numbers, so online equals batch."""
     rows = np.array([5, 900, 17, 333, 5, 1100])
-    together = finder_of(graph, 0.9).scales(rows)
-    finder = finder_of(graph, 0.9)
+    together = finder_of(graph, alpha, rule=WIDE).scales(rows)
+    finder = finder_of(graph, alpha, rule=WIDE)
     finder.scales(np.arange(0, 1200, 7))
     one_by_one = np.array([finder.scales(np.array([row]))[0] for row in rows[::-1]])[::-1]
     np.testing.assert_array_equal(together, one_by_one)
@@ -189,3 +193,51 @@ def test_second_order_formula_of_the_certificate(rng):
         remainder = r @ M @ r
         assert M[q, q] == pytest.approx(x[q] + x @ r + remainder, rel=1e-9)
         assert r @ r / (1 + alpha) - 1e-9 <= remainder <= r @ r / (1 - alpha) + 1e-9
+
+
+def solves(traits, multiples, rng):
+    """Local solves that leave these multiples open, loose ones and ones 20 times as tight."""
+    loose = np.zeros((len(traits), 7))
+    loose[:, 1], loose[:, 3] = 1e-3, rng.integers(50, 500, len(traits))
+    loose[:, 5:] = traits * loose[:, 1:2]
+    loose[:, 0] = 1.2 - multiples * loose[:, 1]
+    tight = loose.copy()
+    tight[:, 1] = loose[:, 1] / 20
+    tight[:, 0] = 1.2 - multiples * tight[:, 1]
+    return loose, tight
+
+
+def test_a_multiple_that_goes_with_the_traits_is_read_off_them(rng):
+    """Far closer than one multiple for all, on solves that were not fitted; the sample tells its error."""
+    traits = rng.normal([0.33, 0.27], [0.02, 0.02], size=(400, 2))
+    multiples = 3.5 + 6 * (traits[:, 0] - 0.33) + 2 * (traits[:, 1] - 0.27) + rng.normal(0, 0.01, 400)
+    loose, tight = solves(traits, multiples, rng)
+    read = fitted_traits(loose[:64], tight[:64], 0.95)
+    one = fitted_remainder(loose[:64], tight[:64], 0.95)
+    off = [np.abs(found - multiples[64:]) for found in (read.multiples(loose[64:]), one[0])]
+    assert off[0].mean() < 0.3 * off[1].mean()
+    assert np.percentile(off[0] * 1e-3 / 1.2, 90) < read.error < one[1]
+    again = Remainder.of(read.numbers())
+    np.testing.assert_array_equal(again.multiples(loose), read.multiples(loose))
+    assert Remainder.of(Remainder(2.0, 1e-4).numbers()).multiples(loose) == 2.0
+
+
+def test_few_solves_are_told_by_one_multiple(rng):
+    """Five numbers are not fitted to a handful."""
+    loose, tight = solves(rng.normal(0.3, 0.02, size=(20, 2)), np.full(20, 3.0), rng)
+    assert fitted_traits(loose, tight, 0.95) == Remainder(*fitted_remainder(loose, tight, 0.95))
+
+
+@pytest.mark.parametrize("alpha", [0.95, 0.99])
+def test_scales_read_off_each_solve_are_as_exact_as_their_report(graph, alpha):
+    """Nearly all within the estimated error, all within the certified one; loaded they are the same."""
+    rows = np.arange(0, graph.n_items, 3)
+    truth = dense_inverse(graph, alpha).max(axis=0)[rows]
+    finder = finder_of(graph, alpha, delta=3e-3, rule=WIDE)
+    errors = np.abs(finder.scales(rows) / truth - 1)
+    report = finder.report()
+    assert errors.max() <= report.certified
+    assert np.percentile(errors, 95) <= report.estimated <= report.certified
+    other = finder_of(graph, alpha, delta=3e-3, rule=WIDE)
+    other.restore(finder.state())
+    np.testing.assert_array_equal(other.scales(rows[1:] - 1), finder.scales(rows[1:] - 1))

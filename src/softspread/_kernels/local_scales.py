@@ -19,6 +19,8 @@ OUTSIDE_SHARE = 0.02  # or this share of the present |r|**2, whichever is more
 CUT_STEPS = 2  # bits of the mantissa that distinguish sizes of r: thresholds a factor of 1.14 to 1.25 apart
 CUT_SHIFT = 52 - CUT_STEPS
 N_CUTS = 256  # sizes of r, 64 octaves below the largest possible residual
+# Numbers that the certificate needs; with ONWARD more, what is left of r.M r is known better
+CERTIFICATE, ONWARD = 5, 2
 LEAST_SHARE = 0.05  # of the mean r**2 outside: smaller residuals are not worth a row
 
 
@@ -211,11 +213,42 @@ def _runner_up(work, n_members, degrees, degree_above):
 
 
 @compiled
+def _onward(system, work, n_met, n_members):
+    """r.S r and |S r|**2 on the nodes met: where the residual flows next. Overwrites the directions p."""
+    indptr, indices, weights, _, _ = system
+    p = work.p
+    for k in range(n_met):
+        p[k] = work.residual[k]
+    for a in range(n_members):
+        p[work.member[a]] = work.r[a]
+    product = 0.0
+    squares = 0.0
+    for a in range(n_members):
+        flow = 0.0
+        for edge in range(work.start[a], work.end[a]):
+            flow += work.value[edge] * p[work.column[edge]]
+        product += work.r[a] * flow
+        squares += flow * flow
+    for k in range(n_met):
+        if work.inside[k] == 0:
+            u = work.node[k]
+            flow = 0.0
+            for edge in range(np.uint64(indptr[u]), np.uint64(indptr[u + 1])):
+                local = work.local_of[indices[edge]]
+                if local >= 0:
+                    flow += weights[edge] * p[local]
+            product += p[k] * flow
+            squares += flow * flow
+    return product, squares
+
+
+@compiled
 def local_scale(system, degrees, goal, seed, work, out):
     """Grow P around one seed until M[seed, seed] (and the largest entry, if wanted) is known to ``delta``.
 
     ``out`` receives x_q + x.r, |r|**2, the runner-up (0 if the seed is the peak for sure), the size of P, and
-    1 if memory ran out before the certificate was reached (then the values are only the best so far).
+    1 if memory ran out before the certificate was reached (then the values are only the best so far); if it
+    is longer than that, also r.S r and |S r|**2 on the nodes met.
 
     Returns how many nodes were met. Theory: [scale certificate], [peak bound].
     """
@@ -268,6 +301,8 @@ def local_scale(system, degrees, goal, seed, work, out):
     out[2] = runner_up
     out[3] = n_members
     out[4] = 1.0 if failed else 0.0
+    if len(out) > CERTIFICATE:
+        out[5], out[6] = _onward(system, work, n_met, n_members)
     return n_met
 
 

@@ -9,24 +9,38 @@ A small local solve per distinct voted item gives x with residual r = e_q - (I -
 
 so that a loose solve gives a tight scale with a proven bound. What is left of r.M r is nearly the same
 multiple of |r|^2 for all items of a graph: fitted on a fixed sample of items it makes the scale several times
-better still, as an estimate. The sample depends on the graph alone, so an item's scale is the same whatever
-the votes and their order.
+better still, as an estimate. Close to alpha 1, where solves are large, the multiple is read off each solve:
+it goes with r.S r and |S r|^2, which begin the series r.M r = |r|^2 + alpha r.S r + alpha^2 |S r|^2 + ...; so
+solves may be looser. The sample depends on the graph alone, so an item's scale is the same whatever the votes
+and their order.
 """
 
 import threading
 from copy import copy
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from softspread._common.progress import progress_bar
 from softspread._common.threads import Workers
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
-from softspread._kernels.local_scales import LocalWork, ScaleGoal, local_scales, local_work
+from softspread._kernels.local_scales import (
+    CERTIFICATE,
+    ONWARD,
+    LocalWork,
+    ScaleGoal,
+    local_scales,
+    local_work,
+)
 from softspread.diffusion.solver import MOST_COLUMNS, Solver
 from softspread.graph.graph import Graph
 
 SCALINGS = ("peak", "source", "none")
+# From here on the remainder is read off each solve; at 0.9 that takes as long as the tight solves it saves
+ONWARD_ALPHA = 0.95
+FEWEST_FITTED = 24  # solves, for five numbers
+FARTHEST = 3.0  # standard deviations of a trait
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +49,15 @@ class ScaleRule:
 
     sample: int = 32  # items on which the remainder of the certificate is fitted
     sample_factor: float = 1e-2  # how much tighter the sample is solved: it leaves a hundredth open
+    onward_sample: int = (
+        64  # the same where the remainder is read off each solve: more numbers are fitted ...
+    )
+    onward_factor: float = 0.05  # ... and both solves leave the same multiple open, so less need be solved
     local_rows: int = 20_000  # a local set larger than this is no longer local
     local_share: float = 0.2  # of all items: beyond, 16 solves over the whole graph at once are cheaper
     # of delta: solves over the whole graph have no fitted remainder, and a digit more costs only some steps
     whole_factor: float = 0.1
+    onward_whole_factor: float = 0.03  # where local solves are looser
     smallest_delta: float = 1e-9  # below, rounding in the local solves is no longer negligible
     dense_columns: int = 256  # columns of a dense solve at once
     chunk: int = 128  # seeds per task: long enough to hide the hand-over, short enough to balance
@@ -77,6 +96,33 @@ class ScaleReport:
     global_solves: int = 0
 
 
+class Remainder(NamedTuple):
+    """What a local solve leaves open of r.M r, as a multiple of |r|^2."""
+
+    middle: float
+    error: float  # the largest that it leaves on the sample, as a share of the scale
+    centre: FloatArray = np.empty(0)  # of the traits of a solve; none: the same multiple for all
+    spread: FloatArray = np.empty(0)
+    slopes: FloatArray = np.empty(0)
+
+    def multiples(self, found: FloatArray) -> FloatArray | float:
+        """Of some local solves."""
+        if not len(self.slopes):
+            return self.middle
+        traits = _standardised(found, self.centre, self.spread)
+        return np.asarray(self.middle + (traits * self.slopes).sum(axis=1))  # of each row by itself
+
+    def numbers(self) -> FloatArray:
+        """For a file."""
+        return np.concatenate([[self.middle, self.error], self.centre, self.spread, self.slopes])
+
+    @classmethod
+    def of(cls, numbers: FloatArray) -> "Remainder":
+        """The inverse of :meth:`numbers`."""
+        middle, error = numbers[:2].tolist()
+        return cls(middle, error, *np.split(numbers[2:], 3))
+
+
 class _Known:
     """All that has been computed about the scales of one graph at one alpha."""
 
@@ -85,18 +131,18 @@ class _Known:
         self.diagonal = np.full(n_items, np.nan)
         self.certified = np.zeros(n_items)
         self.sample: tuple[IntArray, FloatArray] | None = None
-        self.remainder: tuple[float, float] | None = None  # fitted multiple, largest error on the sample
+        self.remainder: Remainder | None = None
         self.global_solves = 0
 
 
 def read_local_solves(
-    found: FloatArray, alpha: float, multiple: float | None
+    found: FloatArray, alpha: float, multiple: FloatArray | float | None
 ) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
     """M_qq, scale and the bound of its error from local solves, and which did not reach their certificate.
 
     Parameters
     ----------
-    found : (n, 5) as the kernel ``local_scale`` leaves it
+    found : (n, 5) or more, as the kernel ``local_scale`` leaves it
     multiple : k in r.M r = k |r|^2, see :func:`fitted_remainder`; None = the middle of the certificate
     """
     value, squares, runner_up, failed = found[:, 0], found[:, 1], found[:, 2], found[:, 4] > 0
@@ -119,6 +165,42 @@ def fitted_remainder(loose: FloatArray, tight: FloatArray, alpha: float) -> tupl
     return middle, float(errors.max(initial=0.0)) if good.any() else np.inf
 
 
+def fitted_traits(loose: FloatArray, tight: FloatArray, alpha: float) -> Remainder:
+    """The multiple by the traits of a solve: weighted least squares on a solved sample, slopes shrunk.
+
+    Weights are what an error of the multiple does to the scale. Errors are those of each item of the sample
+    with itself left out.
+    """
+    good = (loose[:, 4] == 0) & (tight[:, 4] == 0) & (loose[:, 1] > 2 * tight[:, 1])
+    if good.sum() < FEWEST_FITTED:
+        return Remainder(*fitted_remainder(loose, tight, alpha))
+    loose, tight = loose[good], tight[good]
+    multiples = (tight[:, 0] - loose[:, 0]) / (loose[:, 1] - tight[:, 1])  # the same is left open of both
+    middle, weights = float(np.median(multiples)), loose[:, 1] / loose[:, 0]
+    traits = _traits(loose)
+    centre, spread = traits.mean(axis=0), np.maximum(traits.std(axis=0), np.finfo(np.float64).eps)
+    Z = np.column_stack([np.ones(len(loose)), _standardised(loose, centre, spread)])
+    weighted = Z * weights[:, None]
+    penalty = np.diag([0.0, *[1.0] * len(centre)]) * float((weights**2).mean())
+    hat = np.linalg.solve(weighted.T @ weighted + penalty, weighted.T)
+    fitted = hat @ (weights * (multiples - middle))
+    kept = 1 - np.einsum("ij,ji->i", weighted, hat)
+    errors = weights * (multiples - middle - Z @ fitted) / kept
+    return Remainder(middle + float(fitted[0]), float(np.abs(errors).max()), centre, spread, fitted[1:])
+
+
+def _traits(found: FloatArray) -> FloatArray:
+    """(n, 4) r.S r and |S r|^2 over |r|^2, and the logarithms of the rows and of what is left open."""
+    value, squares = found[:, 0], np.maximum(found[:, 1], np.finfo(np.float64).tiny)
+    onward = found[:, CERTIFICATE:] / squares[:, None]
+    return np.column_stack([onward, np.log(np.maximum(found[:, 3], 1.0)), np.log(squares / value)])
+
+
+def _standardised(found: FloatArray, centre: FloatArray, spread: FloatArray) -> FloatArray:
+    """The traits of solves in deviations from the sample's, no farther than a sample shows."""
+    return np.clip((_traits(found) - centre) / spread, -FARTHEST, FARTHEST)
+
+
 class ScaleFinder:
     """Scales of items of one graph at one alpha, in inner numbering; each is computed once and kept."""
 
@@ -137,6 +219,7 @@ class ScaleFinder:
         self.delta = max(delta, rule.smallest_delta)
         self._solver, self._workers = solver, workers
         # In the random-walk form M_iq / M_qq <= alpha < 1: the seed is always the peak.
+        self._onward = mode == "calibrated" and alpha >= ONWARD_ALPHA
         self._want_peak = scaling == "peak" and graph.normalization == "symmetric"
         self._known = _Known(graph.n_items)
         self._max_degree = float(graph.inner_degrees.max(initial=0.0))
@@ -187,13 +270,14 @@ class ScaleFinder:
             self._known.remainder is None
         ):  # nothing was fitted: mode "certified", or every item was solved on the whole graph
             return ScaleReport("certified", certified, certified, self._known.global_solves)
-        estimated = min(certified, self._known.remainder[1])
+        estimated = min(certified, self._known.remainder.error)
         return ScaleReport("calibrated", certified, estimated, self._known.global_solves)
 
     def state(self) -> dict[str, AnyArray]:
         """What must be saved so that a loaded finder gives the same scales."""
         known = np.flatnonzero(~np.isnan(self._known.scales))
-        fitted = np.array(self._known.remainder or (), dtype=np.float64)
+        remainder = self._known.remainder
+        fitted = np.empty(0) if remainder is None else remainder.numbers()
         return {
             "rows": known,
             "scales": self._known.scales[known],
@@ -206,11 +290,11 @@ class ScaleFinder:
         self._known.scales[state["rows"]] = state["scales"]
         self._known.certified[state["rows"]] = state["certified"]
         if len(state["fitted"]):
-            self._known.remainder = (float(state["fitted"][0]), float(state["fitted"][1]))
+            self._known.remainder = Remainder.of(state["fitted"])
 
     def _find_locally(self, rows: IntArray, show: bool) -> None:
         found = self._local_solves(rows, self.delta, show)
-        multiple = self._calibrate()[0] if self.mode == "calibrated" else None
+        multiple = self._calibrate().multiples(found) if self.mode == "calibrated" else None
         own, scale, error, failed = read_local_solves(found, self.alpha, multiple)
         if failed.any():
             own[failed], scale[failed], error[failed] = self._solve_globally(rows[failed], show)
@@ -224,7 +308,8 @@ class ScaleFinder:
         """A fixed sample of items with neighbours, and their local solves."""
         if self._known.sample is None:
             tied = np.flatnonzero(self.graph.inner_degrees > 0)
-            rows = tied[np.linspace(0, len(tied) - 1, min(len(tied), self.rule.sample)).astype(np.int64)]
+            size = self.rule.onward_sample if self._onward else self.rule.sample
+            rows = tied[np.linspace(0, len(tied) - 1, min(len(tied), size)).astype(np.int64)]
             self._known.sample = rows, self._local_solves(rows, self.delta)
         return self._known.sample
 
@@ -240,21 +325,23 @@ class ScaleFinder:
         share = self.rule.local_share
         return share >= 1.0 or self.rows_per_scale() <= share * self.graph.n_items
 
-    def _calibrate(self) -> tuple[float, float]:
-        """The multiple k in r.M r = k |r|^2, and the largest error it leaves.
-
-        The median over a fixed sample.
-        """
+    def _calibrate(self) -> Remainder:
+        """What local solves leave open, from a fixed sample."""
         if self._known.remainder is None:
-            sample, loose = self._solved_sample()
-            tight = self._local_solves(sample, self.delta * self.rule.sample_factor)
-            self._known.remainder = fitted_remainder(loose, tight, self.alpha)
+            rule, (sample, loose) = self.rule, self._solved_sample()
+            tighter = rule.onward_factor if self._onward else rule.sample_factor
+            tight = self._local_solves(sample, self.delta * tighter)
+            if self._onward:
+                self._known.remainder = fitted_traits(loose, tight, self.alpha)
+            else:
+                self._known.remainder = Remainder(*fitted_remainder(loose, tight, self.alpha))
         return self._known.remainder
 
     def _local_solves(self, rows: IntArray, delta: float, show: bool = False) -> FloatArray:
         graph, chunk = self.graph, self.rule.chunk
         seeds = rows.astype(np.uint32)
-        out, system = np.zeros((len(rows), 5)), graph.inner_system(self.alpha)
+        width = CERTIFICATE + ONWARD * self._onward
+        out, system = np.zeros((len(rows), width)), graph.inner_system(self.alpha)
         goal = ScaleGoal(delta, self._want_peak, self._max_degree)
 
         def work(first: int) -> None:
@@ -300,7 +387,8 @@ class ScaleFinder:
         A tight one follows only where another item may be the peak.
         """
         alpha = self.alpha
-        delta = self.rule.whole_factor * self.delta
+        factor = self.rule.onward_whole_factor if self._onward else self.rule.whole_factor
+        delta = factor * self.delta
         own, bound, other, reach = self._columns_at(rows, float(np.sqrt(0.5 * delta * (1 - alpha * alpha))))
         unclear = np.flatnonzero(other + reach > own - bound)
         if self._want_peak and len(unclear):
