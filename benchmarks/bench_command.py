@@ -1,10 +1,9 @@
 """The whole command, from Parquet to Parquet, in a process of its own: by stage, processor time, memory.
 
-`python -m benchmarks.bench_command --items 1000000 --ways pls,calibrated,posterior --all`
+`python -m benchmarks.bench_command --items 1000000 --all`
 
 Items and votes are those of the other benchmarks, with ids; alpha is chosen from the votes. ``--all`` goes on
-with starts, neighbours, what a fitted estimator answers and one solve per vote, and ends with one table of all
-targets.
+with starts, neighbours, what a fitted estimator answers and one solve per vote. All targets stand at the end.
 """
 
 import argparse

@@ -26,6 +26,7 @@ def benchmarks(monkeypatch):
         "bench_whole_job",
         "bench_live",
         "bench_answers",
+        "bench_command",
         "bench_neighbors",
         "bench_start",
         "__main__",
@@ -145,6 +146,27 @@ def test_starts_are_measured_in_fresh_processes(benchmarks, tmp_path, monkeypatc
     started = [record["what"] for record in records]
     assert started == ["python alone", "import softspread", "softspread --help"]
     assert all(0 < record["inside"] <= record["seconds"] for record in records[:2])
+
+
+def test_the_stages_of_a_command_are_what_it_says_of_itself(benchmarks, tmp_path):
+    """A real run of few items: every stage once, none longer than the whole."""
+    command = benchmarks["bench_command"]
+    said = (
+        "fit: alpha 0.9 (chosen) (2.2 s)\nintervals (wilson) (0.1 s)\nsoftspread: warning: few votes (3.0)\n"
+    )
+    assert command.stages_of(said) == {"fit": 2.2, "intervals": 0.1}
+    embeddings, votes = benchmarks["_common"].write_files(tmp_path, 60, 0)
+    files = [
+        "--embeddings",
+        str(embeddings),
+        "--votes",
+        str(votes),
+        "--out",
+        str(tmp_path / "labels.parquet"),
+    ]
+    record = command.measured(["spread", *command.WAYS["pls"], *files])
+    assert list(record["stages"]) == ["embeddings", "votes", "graph", "fit", "intervals", "writing"]
+    assert max(record["stages"].values()) <= record["seconds"]
 
 
 def test_a_failing_task_says_which_and_why(benchmarks, tmp_path):
