@@ -6,7 +6,13 @@ import pytest
 
 from softspread import SoftLabeler
 from softspread.queries.registry import STRATEGIES
-from softspread.web.project.in_words import STRATEGIES_IN_WORDS, expert_shares, news_of, trust_range
+from softspread.web.project.in_words import (
+    STRATEGIES_IN_WORDS,
+    expert_shares,
+    learned_from,
+    news_of,
+    trust_range,
+)
 from softspread.web.project.learner import Learned
 from web.conftest import three_clusters
 
@@ -26,6 +32,17 @@ def test_every_expert_of_the_estimator_has_a_name_that_a_lead_understands():
     assert [one["share"] for one in shares] == sorted((one["share"] for one in shares), reverse=True)
     assert not any(word in one["name"] for one in shares for word in ("alpha", " C ", "landmark", "kernel"))
     assert news_of(Learned(labeler, 60)).startswith("learned again from 60 votes; ")
+
+
+def test_a_lead_is_told_where_neighbours_do_not_help():
+    """Before the advice to ask for second votes; nothing is said where they help."""
+    X, truth = three_clusters()
+    mixed = np.random.default_rng(0).permutation(np.repeat(truth, 5))
+    for votes, says in ((np.repeat(truth, 5), False), (mixed, True)):
+        labeler = SoftLabeler(n_neighbors=5).fit(np.repeat(X, 5, axis=0), votes)
+        found = learned_from(Learned(labeler, 300).ready())["advice"]
+        assert ("compare_spaces" in found) == says
+        assert "second vote" in found
 
 
 def test_trust_is_a_median_and_a_range():

@@ -50,10 +50,15 @@ def learned_from(learned: Learned) -> dict[str, Any]:
         "since": learned.n_since,
         "experts": expert_shares(labeler.weights_),
         "trust": None if not learned.n_votes else trust_range(labeler.trust_),
-        "advice": labeler.advice_ if learned.n_votes else None,
+        "advice": _advice(learned) if learned.n_votes else None,
         "pull": None if learned.pull is None else asdict(learned.pull) | {"known": learned.pull.is_known},
         "weighted": weighting is not None and not weighting.fit.reason,
     }
+
+
+def _advice(learned: Learned) -> str | None:
+    """What is missing: second votes, or a space that suits the question."""
+    return " ".join(text for text in (learned.neighbors, learned.labeler.advice_) if text) or None
 
 
 def expert_shares(weights: pd.Series) -> list[dict[str, Any]]:
