@@ -20,6 +20,7 @@ from softspread.posterior.summary import expected_entropy
 from softspread.spreading.evidence import SoftLabels
 
 CLEAR, AMBIGUOUS, TOO_FEW = "clear", "ambiguous", "not enough votes"
+ITEM_VERDICTS = (CLEAR, AMBIGUOUS, TOO_FEW)
 AGREEMENT = 0.7  # an item is clear if one class has this probability; above .5, so at most one class can
 
 

@@ -13,12 +13,12 @@ import pandas as pd
 
 from softspread._common.versions import versions
 from softspread.annotators.judges import JudgeReport
+from softspread.intervals.uncertainty import ITEM_VERDICTS
 from softspread.quality.result import Quality
 from softspread.report.learned import Learned, trust_in_words, trust_quantiles
 from softspread.report.run import RunContent
 from softspread.spreading.evidence import SoftLabels
 
-VERDICTS = ("clear", "ambiguous", "not enough votes")
 SHOWN_CLASSES = 20  # names in the list of settings
 SHOWN_VALUE = 60  # letters of a parameter
 
@@ -68,7 +68,7 @@ def fitted_content(
 def count_verdicts(labels: SoftLabels) -> dict[str, int]:
     """How many items have each verdict."""
     found = () if labels.verdict is None else labels.verdict.tolist()
-    return dict.fromkeys(VERDICTS, 0) | Counter(found)
+    return dict.fromkeys(ITEM_VERDICTS, 0) | Counter(found)
 
 
 def judges_of(est: Any) -> JudgeReport | None:

@@ -14,6 +14,7 @@ from softspread._common.entropy import entropy, largest_entropy
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.annotators.judges import JudgeReport
 from softspread.annotators.verdict import VERDICTS, odd_first
+from softspread.intervals.uncertainty import AMBIGUOUS, CLEAR, TOO_FEW
 from softspread.quality.result import Quality
 from softspread.quality.smoothness import Smoothness
 from softspread.report.charts import CurvePoint, curve, histograms, share_histograms
@@ -126,8 +127,8 @@ def _notices(content: RunContent) -> list[str]:
 
 def _cards(content: RunContent) -> list[Card]:
     n = len(content.labels.ids)
-    clear = content.verdicts.get("clear", 0) / n
-    too_few = content.verdicts.get("not enough votes", 0) / n
+    clear = content.verdicts.get(CLEAR, 0) / n
+    too_few = content.verdicts.get(TOO_FEW, 0) / n
     n_voted = int((content.vote_counts.sum(axis=1) > 0).sum())
     by = "" if content.n_annotators is None else f" by {content.n_annotators:,} annotators"
     found = [
@@ -216,7 +217,7 @@ def _uncertainty_section(content: RunContent) -> str:
 
 
 def _words(content: RunContent) -> list[tuple[str, int]]:
-    says = {"clear": "are clear", "ambiguous": "are ambiguous", "not enough votes": "need more votes"}
+    says = {CLEAR: "are clear", AMBIGUOUS: "are ambiguous", TOO_FEW: "need more votes"}
     return [(says.get(word, word), count) for word, count in content.verdicts.items()]
 
 
