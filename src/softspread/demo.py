@@ -121,7 +121,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a user gets at one budget, against the best baseline in hindsight and the paper's own method."""
+    """The error at one budget, against the best baseline in hindsight and the paper's own method."""
 
     ours: Score
     paper: Score

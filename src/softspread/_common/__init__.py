@@ -1,1 +1,1 @@
-"""What every room uses: types, input checks, threads, files that appear whole."""
+"""Shared by all rooms: types, input checks, threads, files that appear whole."""

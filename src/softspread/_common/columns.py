@@ -1,4 +1,4 @@
-"""What columns and fields are usually called: the only lists of such names, the preferred name first."""
+"""Usual names of columns and fields: the only lists of them, the preferred name first."""
 
 from collections.abc import Container, Iterable
 

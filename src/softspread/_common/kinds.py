@@ -1,4 +1,4 @@
-"""What a vote can say: the kinds of votes, by name."""
+"""The kinds of votes, by name."""
 
 SINGLE, MULTILABEL, ORDINAL = "single", "multilabel", "ordinal"
 KINDS = (SINGLE, MULTILABEL, ORDINAL)  # of soft labels

@@ -140,7 +140,7 @@ def names(values: Any, what: str) -> AnyArray:
 
 
 def labels_or_counts(y: Any) -> AnyArray:
-    """What ``fit`` takes as y, as an array.
+    """The y of ``fit`` as an array.
 
     A flat list keeps numbers beside text; pandas' missing values become None.
     """

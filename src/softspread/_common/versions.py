@@ -1,4 +1,4 @@
-"""Which versions a result was made with."""
+"""The versions that a result was made with."""
 
 import platform
 from importlib.metadata import PackageNotFoundError, version

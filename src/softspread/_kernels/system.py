@@ -1,4 +1,4 @@
-"""What all kernels share: the system as they see it, and how they are compiled.
+"""Shared by all kernels: the linear system as they see it, and how they are compiled.
 
 A process that only imports softspread, or that solves a small system by its dense factor, needs no compiled
 loop: numba, a third of a second to load, is imported when the first one is called.

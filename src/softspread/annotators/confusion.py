@@ -1,4 +1,4 @@
-"""What each annotator mixes up, and votes that become soft votes.
+"""Confusion matrices of annotators, and the soft votes that follow from them.
 
 soft vote  ~  p_v(t) Pi_a[t, c_v]        theory: [confusion]
 """

@@ -68,7 +68,7 @@ class ConsistencyModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Priors:
-    """What r may be in a crowd, before its votes."""
+    """Priors of r in a crowd."""
 
     shapes: FloatArray  # (k, grid_size) probability of each r
     opinions: FloatArray  # (k,) log probability of each candidate

@@ -17,7 +17,7 @@ from softspread.io.stream import EmbeddingStream
 
 @dataclass(frozen=True, slots=True)
 class BlockSettings:
-    """What decides the result of a run, apart from its files.
+    """The settings that decide the result of a run, apart from its files.
 
     Parameters
     ----------

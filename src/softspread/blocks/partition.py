@@ -159,7 +159,7 @@ def assign_chunk(job: Job, number: int) -> dict[str, Any]:
 
 
 def _cut(order: IntArray, sizes: IntArray, n_together: int) -> list[IntArray]:
-    """Items that are sorted by cell, so many cells at a time."""
+    """Items sorted by cell, a fixed number of cells at a time."""
     return np.split(order, np.cumsum(sizes)[n_together - 1 : -1 : n_together])
 
 

@@ -1,4 +1,4 @@
-"""How large blocks may be, and what a run needs of memory and disk: said, and checked, before it starts.
+"""How large blocks may be, and how much memory and disk a run needs: stated and checked before it starts.
 
 memory limit  ->  items per block, room for vectors        n, d, k, classes  ->  bytes on disk
 """
@@ -43,7 +43,7 @@ MODEL = NeedModel()
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a run will need."""
+    """Memory and disk that a run needs."""
 
     n_items: int
     block_items: int

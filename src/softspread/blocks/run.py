@@ -69,7 +69,7 @@ def _holds_files(store: BlockStore) -> bool:
 
 
 def _differences(url: str, found: bytes, wanted: Mapping[str, Any]) -> str:
-    """What differs between two runs, in words; empty for the same run."""
+    """Differences between two runs, in words; empty for the same run."""
     try:
         before = json.loads(found)
     except ValueError as error:

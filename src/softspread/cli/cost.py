@@ -85,7 +85,7 @@ class CostModel:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a run is expected to take."""
+    """Estimated time and memory of a run."""
 
     n_items: int
     n_dimensions: int

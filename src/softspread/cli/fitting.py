@@ -113,7 +113,7 @@ def load_votes(
 
 
 def no_votes_yet(items: Items, classes: str | None) -> NamedVotes:
-    """What an estimator takes before the first vote."""
+    """An empty set of votes for an estimator."""
     named = np.array(read_classes(classes) or [], dtype=object)
     return NamedVotes(VoteTable.empty(), Names(items.n_items, items.item_ids, named))
 
@@ -215,7 +215,7 @@ def fit(run: Run, inputs: FitInputs, *, needs_votes: bool = True) -> Fit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Task:
-    """What there is to fit."""
+    """The data and parameters of a fit."""
 
     run: Run
     items: Items

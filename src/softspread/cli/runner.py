@@ -70,7 +70,7 @@ class Run:
 
     @property
     def reused(self) -> list[str]:
-        """What came from the workspace instead of being computed."""
+        """Names of results taken from the workspace instead of being computed."""
         return [] if self.workspace is None else self.workspace.reused
 
     @contextmanager

@@ -21,7 +21,7 @@ ENCODINGS = ("latin1", b"latin1")
 
 
 class _Dtype:
-    """What a pickle says about the type of an array."""
+    """The type of an array in a pickle."""
 
     __slots__ = ("code",)
 
@@ -33,7 +33,7 @@ class _Dtype:
 
 
 class _Array:
-    """What a pickle says about an array: its shape, its type and its bytes."""
+    """An array in a pickle: its shape, its type and its bytes."""
 
     __slots__ = ("state",)
 

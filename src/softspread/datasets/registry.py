@@ -73,7 +73,7 @@ def names() -> list[str]:
 
 
 def describe(name: str) -> str:
-    """What a dataset is and what to download for it.
+    """Describe a dataset and what to download for it.
 
     Parameters
     ----------

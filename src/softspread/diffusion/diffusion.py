@@ -142,7 +142,7 @@ class Diffusion:
 
     @property
     def factored(self) -> bool:
-        """Whether the solver keeps a factor, so that a further column costs next to nothing."""
+        """Whether the solver keeps a factor, so that further columns are almost free."""
         return self.solver.name in ("dense", "direct")
 
     def scales(self, rows: IntArray) -> FloatArray:
@@ -172,7 +172,7 @@ class Diffusion:
     def sources(
         self, rows: IntArray, weights: FloatArray | float = 1.0, scales: FloatArray | None = None
     ) -> FloatArray:
-        """What votes of these weights put into the symmetric system at their items, (len(rows),).
+        """Right-hand side of the symmetric system from votes of these weights, (len(rows),).
 
         ``scales`` replaces the items' own scales where they are known from elsewhere.
         """
@@ -278,13 +278,13 @@ class Diffusion:
         return part if self._factor is None else np.asarray(part / self._factor[inner_rows][:, None])
 
     def inner_error_factor(self) -> FloatArray:
-        """What an error of the symmetric solution is multiplied with to become an error of mass, per item."""
+        """Factor from an error of the symmetric solution to an error of mass, per item."""
         return np.ones(self.n_items) if self._factor is None else 1 / self._factor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
-    """What votes have brought to every item."""
+    """Votes spread over the graph: the mass of every item."""
 
     diffusion: Diffusion
     inner_solution: FloatArray  # (n, columns)  solution of the symmetric system

@@ -39,7 +39,7 @@ class LocalReach:
 
 
 class LocalColumns:
-    """What one item receives from votes on others, at any alpha, from below; by one push from the item.
+    """A lower bound of what one item receives from votes on others, at any alpha, by one push from the item.
 
     M is symmetric, so a push from the item answers for all votes. Entries are those of the unscaled profile:
     a vote's share is this over its item's scale. Memory: about 30 bytes per item.

@@ -274,7 +274,7 @@ class ScaleFinder:
         return ScaleReport("calibrated", certified, estimated, self._known.global_solves)
 
     def state(self) -> dict[str, AnyArray]:
-        """What must be saved so that a loaded finder gives the same scales."""
+        """The arrays to save, so that a loaded finder gives the same scales."""
         known = np.flatnonzero(~np.isnan(self._known.scales))
         remainder = self._known.remainder
         fitted = np.empty(0) if remainder is None else remainder.numbers()

@@ -20,7 +20,7 @@ Content = Any  # bytes of a file, an array, a Pillow image, or text
 
 
 class Contents(Protocol):
-    """What stands behind the ids."""
+    """The contents of items."""
 
     def __len__(self) -> int: ...
 

@@ -437,7 +437,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _change_by(self, new: VoteTable, names: Names) -> VoteTable:
-        """What further votes change: the votes themselves, or also what they replace or bring back."""
+        """The change by further votes: the votes themselves, with those that they replace or bring back."""
         votes, takes_back = self._votes, bool((new.weights < 0).any())
         may_repeat = new.annotators is not None and votes.repeats == LAST
         if not takes_back and not may_repeat:

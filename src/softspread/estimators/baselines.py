@@ -42,7 +42,7 @@ class _Baseline(GrowingEstimator):
         raise NotImplementedError  # pragma: no cover
 
     def _prior_of(self, X: AnyArray, mass: FloatArray) -> FloatArray:
-        """What is said where there is no mass: uniform."""
+        """The answer without any mass: uniform."""
         n_classes = len(self.classes_)
         return np.broadcast_to(np.full(n_classes, 1 / max(1, n_classes)), (len(X), n_classes))
 

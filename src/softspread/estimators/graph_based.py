@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Choosing(NamedTuple):
-    """What queries look at."""
+    """The input of queries."""
 
     diffusion: Diffusion
     mass: FloatArray  # (n, n_classes)  what the votes bring at the diffusion's alpha
@@ -161,7 +161,7 @@ class GraphEstimator(GrowingEstimator):
         return tie_newcomers(self.graph_, X, self._workers())
 
     def _choosing(self) -> Choosing:
-        """What queries look at."""
+        """The input of queries."""
         raise NotImplementedError  # pragma: no cover
 
     def query(

@@ -52,7 +52,7 @@ class JudgedEstimator(GraphEstimator):
         raise NotImplementedError  # pragma: no cover
 
     def _forecast(self, more: int, level: float, rng: np.random.Generator) -> GainForecast:
-        """What further votes would bring."""
+        """The effect of further votes."""
         raise NotImplementedError  # pragma: no cover
 
     def quality(

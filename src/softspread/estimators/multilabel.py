@@ -133,7 +133,7 @@ class Questions:
 
     # --------------------------------------------------------------------------------- items that come and go
     def add_items(self, X: Any, item_ids: Any = None, *, prior: Any = None, features: Any = None) -> None:
-        """Take in further items; the graph grows once."""
+        """Add items; the graph grows once."""
         priors = _prior_per_class(prior, len(self.each))
         each = [None] * len(self.each) if priors is None else priors
         self._move(lambda one, number: one.add_items(X, item_ids, prior=each[number], features=features))

@@ -182,7 +182,7 @@ class RatingSpreading(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _means(
         self, est: VotesEstimator, own: OwnRatings, scale: tuple[float, float], between: float
     ) -> MeanRatings:
-        """What is known about the fitted items."""
+        """Mean ratings of the fitted items."""
         if not isinstance(est, SoftLabeler):
             self._noise = None
             return self._counted(est, None, own, scale)

@@ -1,4 +1,4 @@
-"""Which items lie far from all others.
+"""Items that lie far from all others.
 
 distance to the k-th neighbour  ->  its share of the median  ->  beyond the far outer fence of all items
 """

@@ -48,7 +48,7 @@ def place_items(X: AnyArray, metric: Metric) -> AnyArray:
 
 
 def _places_by(place: Callable[[AnyArray], AnyArray], X: AnyArray) -> AnyArray:
-    """What a function of the user's says, if it can be the place of each item wherever the others are."""
+    """The answer of a user's function, if it can be the place of each item whatever the others are."""
     places = np.asarray(place(X))
     if places.ndim != 2 or len(places) != len(X) or places.dtype.kind not in "fiub":
         raise InputError(

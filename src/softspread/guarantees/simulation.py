@@ -21,7 +21,7 @@ BUDGET_FACTOR = 0.25  # a third of a vote per item at n = 500, d = 1
 
 @dataclass(frozen=True, slots=True)
 class ConsistencyPoint:
-    """What several draws at one number of items gave.
+    """Results of several draws at one number of items.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What all others say: mass at the voted items without *all* votes of one annotator.
+"""Mass at the voted items without *all* votes of one annotator.
 
     p_v ~ Y[q] - (mass at q from the votes of v's annotator) + strength * class shares   theory: [consistency]
 
@@ -77,7 +77,7 @@ class Crowd:
 
     # ---------------------------------------------------------------------------------------------- mass
     def others(self, amounts: FloatArray, own: FloatArray, strength: float) -> FloatArray:
-        """p_v: what everybody but the annotator says about the item, with so much of the class shares."""
+        """p_v: the opinion of everybody but the annotator about the item, smoothed by the class shares."""
         spread = self.diffusion.spread(self.ballots.rows, amounts)
         total = np.maximum(spread.mass(self._rows) - own, 0.0) + strength * self.class_shares
         return np.asarray(total / total.sum(axis=1, keepdims=True))

@@ -49,7 +49,7 @@ SAMPLE = SampleRule(work=1_600, fewest=32, whole_alpha=1.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VotedMass:
-    """What the voted items hold at one alpha."""
+    """Mass of the voted items at one alpha."""
 
     mass: FloatArray  # (v, n_classes)
     scales: OwnScales
@@ -94,17 +94,17 @@ def voted_mass(
 
 
 def mass_of_state(state: SpreadState, voted: IntArray) -> VotedMass:
-    """What the voted items of a solved state hold."""
+    """Mass of the voted items of a solved state."""
     return VotedMass(state.mass(voted), exact_scales(state.diffusion, voted))
 
 
 def exact_scales(diffusion: Diffusion, voted: IntArray) -> OwnScales:
-    """As well as the diffusion knows them, with nothing taken for rounding."""
+    """Scales as well as the diffusion knows them, with nothing taken for rounding."""
     return found_scales(diffusion, voted)._replace(noise=0.0)
 
 
 def find_scales(diffusion: Diffusion, voted: IntArray, hint: FloatArray | None = None) -> OwnScales:
-    """As well as a mean over many votes needs them: read off a sample where they are costly.
+    """Scales as well as a mean over many votes needs them: read off a sample where they are costly.
 
     ``hint`` is M_qq at another alpha, (v,), which shows which scales are large.
     """

@@ -16,7 +16,7 @@ from softspread.votes.ballots import Ballots
 
 @dataclass(frozen=True, slots=True)
 class NoiseModel:
-    """What is assumed about the share of the held-out loss that is noise."""
+    """Assumptions about the share of the held-out loss that is noise."""
 
     n_shares: int = 50  # grid of shares between 0 and 1, both excluded: neither side is perfect
     # Before second votes are seen a share s is likely as s^(belief - 1), see docs/tuning.md

@@ -44,7 +44,7 @@ class Judge(Protocol):
     weights: FloatArray  # (v,)  how much each voted item counts, sum 1
 
     def add(self, key: Hashable, held: VotedMass) -> None:
-        """Take in a setting."""
+        """Add a setting."""
         ...
 
     def scored(self, key: Hashable) -> Scored:
@@ -94,7 +94,7 @@ def _dot(left: FloatArray, right: FloatArray) -> FloatArray:
 # ------------------------------------------------------------------------------------------------------ Brier
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sums:
-    """What Brier scores need of the mass from others, per voted item."""
+    """Sums of the mass from others that Brier scores need, per voted item."""
 
     evidence: FloatArray
     hit: FloatArray  # mass . mean vote
@@ -132,7 +132,7 @@ class BrierScore:
         return 0.0 if self.noise is None else float(self.weights @ self.noise.expected)
 
     def add(self, key: Hashable, held: VotedMass) -> None:
-        """Take in a setting; the noise of votes is read off the best prediction so far."""
+        """Add a setting; the noise of votes is read off the best prediction so far."""
         left = held.without(self._ballots.counts)
         self._sums[key] = sums = _Sums(
             left.sum(axis=1),
@@ -157,7 +157,7 @@ class BrierScore:
         return self._scored[key]
 
     def _parts(self, sums: _Sums, kappa: float, v: VoteNoise) -> FloatArray:
-        """What each item adds to the score: as an item without votes, and as one with its own."""
+        """Contribution of each item to the score: as an item without votes, and as one with its own."""
         loss, c = self._loss(sums, kappa), self._voted_share
         w = sums.own / (sums.own + sums.evidence + kappa)
         of_loss = 1 - c + c * (1 - w) ** 2  # error = of_loss (loss - v) + of_noise v
@@ -196,7 +196,7 @@ class LogScore:
         self._scored: dict[Hashable, Scored] = {}
 
     def add(self, key: Hashable, held: VotedMass) -> None:
-        """Take in a setting."""
+        """Add a setting."""
         scores = log_scores(self._held_out, held, self._prior, self._strengths)
         parts = np.stack([self._per_item(self._held_out.shares * row) for row in scores])
         self._scored[key] = _sum_up(self.weights, parts, self._penalties)

@@ -1,4 +1,4 @@
-"""What is held out: single votes, or all but a few votes of an item, and how much each trial counts.
+"""Held-out votes: single ones, or all but a few of an item, and how much each trial counts.
 
     items with j own votes  <-  votes held out on items with j + 1 votes               theory: [leave one out]
 

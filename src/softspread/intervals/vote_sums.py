@@ -31,7 +31,7 @@ from softspread.votes.ballots import Ballots
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SumsOfSquares:
-    """What Hoeffding's inequality needs beyond mass, per item."""
+    """The sums that Hoeffding's inequality needs beyond mass, per item."""
 
     squares: FloatArray  # (n,)   sum of w^2 phi^2 over the votes as far as the profiles go: a lower bound
     missing: FloatArray  # (n,)   the same sum over what the profiles miss is at most this

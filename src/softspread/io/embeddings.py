@@ -112,7 +112,7 @@ class Embeddings:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingShape:
-    """What is known without reading the numbers."""
+    """Facts that need no reading of the numbers."""
 
     n_items: int
     n_dimensions: int

@@ -30,7 +30,7 @@ class Answers:
     left_out: "Counter[str]" = field(default_factory=Counter)
 
     def add(self, where: str, item: str, choices: Iterable[Any], who: str | None, time: Any = None) -> None:
-        """What one person chose for one item; ``where`` begins messages."""
+        """Add one person's choice for one item; ``where`` begins messages."""
         chosen = tuple(dict.fromkeys(map(str, choices)))
         if self.how.kind == MULTILABEL:  # choosing nothing is an answer too
             self.rows.append((item, chosen, who, 1.0, time, None))

@@ -39,7 +39,7 @@ class MatchedVotes:
 
     @property
     def given(self) -> "NamedVotes | Votes":
-        """What an estimator of this kind takes as y."""
+        """The votes in the form that an estimator of this kind takes as y."""
         return self.found if self.whole is None else self.whole
 
     @property

@@ -294,7 +294,7 @@ def table_of_records(
 
 
 def read_json(path: Path) -> Any:
-    """Whatever a .json file holds."""
+    """The content of a .json file."""
     try:
         return json.loads(read_text(path))
     except json.JSONDecodeError as error:

@@ -107,7 +107,7 @@ def _encoding(path: Path, start: bytes) -> str:
 
 
 def delimiter_of(path: Path, file: TextIO) -> str:
-    r"""What separates the columns: by the ending, else the one that splits header and rows alike.
+    r"""The delimiter of the columns: by the ending, else the one that splits header and rows alike.
 
     Examples
     --------

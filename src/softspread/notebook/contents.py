@@ -45,7 +45,7 @@ Find = Callable[[Any, int | None], Any]  # (id, row where the item was known at 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a person sees of one item."""
+    """One item as a person sees it."""
 
     kind: str  # "picture", "audio", "video", "text", "name" or "problem"
     text: str = ""
@@ -96,7 +96,7 @@ def _in_folder(folder: Path, item: Any, row: int | None) -> Any:
 
 
 def as_content(thing: Any, name: str) -> Content:
-    """What a browser shows for a thing; the item's name where there is nothing to see.
+    """A thing in the form that a browser shows; the item's name where there is nothing to see.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the widget hears: plain values, and the bytes of pictures."""
+    """The reply to the widget: plain values, and the bytes of pictures."""
 
     content: dict[str, Any]
     buffers: list[bytes]
@@ -137,12 +137,12 @@ class Voter:
 
     @property
     def notes(self) -> pd.DataFrame:
-        """What was written about items: columns item and note."""
+        """Notes about items: columns item and note."""
         return pd.DataFrame(self._notes, columns=["item", "note"])
 
     @cached_property
     def widget(self) -> Any:
-        """What Jupyter shows."""
+        """The widget that Jupyter shows."""
         return build_widget(self._about(), self.hear)
 
     def _repr_mimebundle_(self, **how: Any) -> Any:
@@ -275,7 +275,7 @@ class Voter:
     def _moved(
         self, item: Any, before: tuple[FloatArray, FloatArray | None], chosen: list[int]
     ) -> dict[str, Any]:
-        """What a vote changed: the item's soft label, and how many items moved or changed their class."""
+        """The effect of a vote: the item's soft label, and how many items moved or changed their class."""
         after = self._known(item)
         width = len(self._classes)  # a class that another cell added is none that people see here
         moved: dict[str, Any] = {

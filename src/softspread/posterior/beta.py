@@ -50,7 +50,7 @@ def beta_table(grid: TableGrid = GRID) -> BetaTable:
 
 @dataclass(frozen=True, slots=True)
 class EndsRule:
-    """What intervals look like near 0 and 1."""
+    """How intervals end near 0 and 1."""
 
     least: float = 0.02  # no upper end below this and no lower end above 1 - this: votes cannot show more
     snap: float = 0.005  # a true probability this close to 0 or 1 counts as 0 or 1

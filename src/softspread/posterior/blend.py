@@ -82,7 +82,7 @@ RECORDS = (  # what a blend is made of, for files
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fixed:
-    """What an expert says that does not move with further votes."""
+    """The predictions of an expert that does not follow further votes."""
 
     source: str  # as of the expert
     final: Float32Array  # (n, n_classes)  no row where it counts nothing
@@ -97,7 +97,7 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blend:
-    """What was learned from the votes, as far as it takes to answer and to follow further votes."""
+    """All that was learned from the votes: enough to answer, and to follow further votes."""
 
     names: Sequence[
         str

@@ -17,7 +17,7 @@ from softspread.posterior.experts import Float32Array
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """What is believed about the settings, and how much the votes count against it."""
+    """Prior of the settings, and how much the votes count against it."""
 
     usual_lam: float  # lam is near this / sqrt(votes) ...
     least_lam: float  # ... but not below this, nor below 1 / votes
@@ -55,7 +55,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration:
-    """What the votes leave open about sharpness."""
+    """Posterior of the sharpness."""
 
     settings: Sequence[Setting]  # of the soft labels
     doubts: Sequence[Setting]  # that intervals reckon with

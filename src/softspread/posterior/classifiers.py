@@ -23,7 +23,7 @@ from softspread.posterior.experts import Expert, Float32Array, OwnVotes
 
 @dataclass(frozen=True, slots=True)
 class ClassifierRule:
-    """Which classifiers there are and how much work they get."""
+    """The classifiers, and how much work they get."""
 
     # C of the regressions, and the weight of each before any vote
     on_features: tuple[tuple[float, float], ...] = ((0.1, 1.0), (1.0, 1.0), (10.0, 0.3))

@@ -1,4 +1,4 @@
-"""What one soft label is made of: own votes, other items' votes, classifiers, a prior, models, class shares.
+"""The sources of one soft label: own votes, other items' votes, classifiers, a prior, models, class shares.
 
     p_c = own votes_c / evidence + sum over sources s_c                                  theory: [explanation]
 
@@ -108,7 +108,7 @@ class Explanation:
 def explain_blend(
     live: LiveBlend, counted: VoteTable, row: int, n_classes: int, rule: ExplainRule = RULE
 ) -> Explanation:
-    """What the soft label of one item is made of.
+    """The sources of one item's soft label.
 
     Parameters
     ----------

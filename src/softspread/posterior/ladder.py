@@ -65,7 +65,7 @@ RULE = LadderRule()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rung:
-    """What the votes bring to every item at one alpha."""
+    """Mass of every item at one alpha."""
 
     alpha: float
     mass: Float32Array  # (n, n_classes)  own votes included
@@ -162,7 +162,7 @@ def _concentration(diffusion: Diffusion, voted: IntArray, rule: LadderRule) -> f
 
 
 class Rating(NamedTuple):
-    """What one expert of the ladder says about some items."""
+    """Predictions of one expert of the ladder for some items."""
 
     name: str
     q: Float32Array  # (r, n_classes)

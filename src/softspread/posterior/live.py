@@ -25,7 +25,7 @@ from softspread.votes.table import ROUNDING, VoteTable
 
 @dataclass(frozen=True, slots=True)
 class LiveRule:
-    """What is done for a vote at once."""
+    """How much is done for a vote at once."""
 
     local_alpha: float = 0.98  # votes are pushed at once below this alpha; above, each reaches everything
 
@@ -35,7 +35,7 @@ _VOTES = ("rows", "columns", "weights")
 
 
 class Moved(NamedTuple):
-    """What votes since the fit changed about some items; stays as it is while further votes come in."""
+    """The effect of votes since the fit on some items; a copy that further votes do not change."""
 
     rows: IntArray | slice
     own: OwnVotes  # by now, numbered as in ``rows``; its counts alone are up to date
@@ -69,7 +69,7 @@ class LiveBlend:
 
     # ------------------------------------------------------------------------------------ following the votes
     def add(self, new: VoteTable, share: float = 1.0) -> None:
-        """Take in votes as they count; with a ``share`` below 1 each gets less work."""
+        """Add weighted votes; with a ``share`` below 1 each gets less work."""
         self.since.append(VoteTable(new.rows, new.columns, new.weights))
         np.add.at(self._totals, new.columns, new.weights)
         for state in self._states.values():
@@ -134,7 +134,7 @@ class LiveBlend:
 
     # ------------------------------------------------------------------------------------------------- files
     def arrays(self) -> dict[str, AnyArray]:
-        """What must be saved, beside the blend, to go on from here; opaque, for :meth:`restore`."""
+        """The arrays to save beside the blend; opaque, for :meth:`restore`."""
         found: dict[str, AnyArray] = {f"since.{name}": getattr(self.since, name) for name in _VOTES}
         tails = {} if self._at_fit is None else self._at_fit.tails
         found["tails"] = np.array(list(tails.items())).reshape(-1, 2)
@@ -183,7 +183,7 @@ class LiveBlend:
         return self.posterior_of(self.moved(rows))
 
     def moved(self, rows: IntArray | slice, turn: AbstractContextManager[object] | None = None) -> Moved:
-        """What has changed about some items.
+        """The change of some items.
 
         With a ``turn``, mass is read without it, so that nobody waits for a look at all items: a vote that is
         just being pushed may be there in part. Only the items' own votes are read under it.
@@ -224,7 +224,7 @@ class LiveBlend:
         return rung.mass + state.mass_change().astype(np.float32)
 
     def _own(self, rows: IntArray | slice) -> OwnVotes:
-        """What the items hold by now."""
+        """Present mass of the items."""
         fitted, mine = self.blend.own.on_rows(rows)[0], self.since
         place = mine.rows
         if not isinstance(rows, slice):

@@ -134,7 +134,7 @@ class Posterior:
         return np.asarray(p / p.sum(axis=1, keepdims=True))
 
     def _shares(self) -> tuple[FloatArray, FloatArray]:
-        """What one own vote counts, and what the others count together: p = a y + b m."""
+        """Weights of one own vote and of all others together: p = a y + b m."""
         mixtures, total = self.mixtures, self._totals()
         own_share, other_share = np.empty(self.n_items), np.empty(self.n_items)
         for part in self._parts():

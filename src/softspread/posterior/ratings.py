@@ -134,7 +134,7 @@ def local_noise(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeanRatings:
-    """What is known about the mean rating of every item."""
+    """Posterior of the mean rating of every item."""
 
     mean: FloatArray  # (n,)
     variance: FloatArray  # (n,)  of the mean

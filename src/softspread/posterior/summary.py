@@ -1,4 +1,4 @@
-"""What the posterior expects of every item as a whole: entropy, and its distance from the soft label shown.
+"""Expectations of the posterior for every item: entropy, and distance from the soft label shown.
 
     a_kc = nu_k m_c + y_c,   c_k = nu_k + t
     E H(p) = sum_k w_k (digamma(c_k + 1) - sum_c a_kc / c_k digamma(a_kc + 1))    theory: [two uncertainties]

@@ -21,7 +21,7 @@ from softspread.posterior.posterior import Posterior
 
 @dataclass(frozen=True, slots=True)
 class TailRule:
-    """What intervals must keep; design runs: docs/measurements-posterior.md."""
+    """Coverage that intervals must keep; design runs: docs/measurements-posterior.md."""
 
     shares: tuple[float, ...] = (1.3, 1, 0.8, 0.65, 0.5, 0.38, 0.28, 0.2, 0.13, 0.08, 0.04)  # of 1 - level
     big: float = 0.05  # entries above this are those that people look at

@@ -57,7 +57,7 @@ class Bins(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trust:
-    """What the votes say about nu."""
+    """Posterior of nu."""
 
     nus: FloatArray  # (k,)
     laws: FloatArray  # (h, g, k)  distribution of nu in each group of items under each law

@@ -1,4 +1,4 @@
-"""The entropy of soft labels that nobody has seen, from a few votes on each.
+"""The entropy of unknown soft labels, from a few votes on each.
 
     T_v = E sum_c t_c (1 - t_c)^v,   entropy of t = sum_v T_v / v                            theory: [quality]
 

@@ -103,7 +103,7 @@ def held_out_evidence(
     cast: VoteTable | None = None,
     probabilities: Any = None,
 ) -> Evidence:
-    """What the votes behind the soft labels of spreading say about them, each held out in turn.
+    """Evidence about the soft labels of spreading from their own votes, each held out in turn.
 
     A vote held out on an item with j + 1 votes judges for the items with j votes.
 
@@ -157,7 +157,7 @@ def blend_evidence(
     cast: VoteTable | None = None,
     probabilities: Any = None,
 ) -> Evidence:
-    """What the votes that a blend was fitted to say about its soft labels, each held out in turn.
+    """Evidence about a blend's soft labels from its own votes, each held out in turn.
 
     Parameters
     ----------

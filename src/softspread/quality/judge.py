@@ -175,7 +175,7 @@ def _taken(trials: Trials, mine: IntArray) -> Trials:
 
 
 def _checks(trials: Trials, times: FloatArray, uniform: bool, rule: JudgeRule) -> Checks:
-    """What the held-out votes say; pairs of votes speak for all items only where these are uniform."""
+    """Checks from the held-out votes; pairs of votes speak for all items only where these are uniform."""
     scores, n_trials = _Scores.of(trials, times), len(trials.p)
     of_trials = scores.brier, scores.cross, 1 - scores.agreement
     brier, cross, differ = (_seen(drawn, n_trials, rule) for drawn in of_trials)

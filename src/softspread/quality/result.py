@@ -77,7 +77,7 @@ class Quality(ShownAsTable):
     See Also
     --------
     SoftLabeler.quality : Makes one.
-    GainForecast : What further votes are expected to bring.
+    GainForecast : The expected effect of further votes.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class Quality(ShownAsTable):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GainForecast(ShownAsTable):
-    """What further votes are expected to bring.
+    """The expected effect of further votes.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the posterior leaves open about a whole dataset: draws of worlds, each with its own truth.
+"""Draws of worlds that the posterior allows for a whole dataset, each with its own truth.
 
     law of trust, sharpness  ->  one true soft label per item  ->  RMSE, KL, accuracy of what is shown
                              ->  what the votes that were held out should have said
@@ -160,7 +160,7 @@ def _truth(mixtures: Mixtures, rng: np.random.Generator) -> tuple[FloatArray, Fl
 def held_out_beliefs(
     blend: Blend, posterior: Posterior, p: FloatArray, ballots: Ballots, held: HeldOut
 ) -> Beliefs:
-    """What the posterior says about votes of its own fit, held out as in ``held``.
+    """The posterior's beliefs about votes of its own fit, held out as in ``held``.
 
     Parameters
     ----------
@@ -182,6 +182,6 @@ def held_out_beliefs(
 
 
 def apart_beliefs(posterior: Posterior, p: FloatArray, rows: IntArray) -> Beliefs:
-    """What the posterior says about votes on some items that it has not seen."""
+    """The posterior's beliefs about votes on some items that it has not seen."""
     part = posterior.part(rows)
     return Beliefs(posterior, p, part, part)

@@ -159,7 +159,7 @@ def _not_excluded(exclude: AnyArray | None, n: int) -> BoolArray:
 def _checked_picks(
     picked: Sequence[int] | IntArray, size: int, allowed: BoolArray, strategy: str | Strategy
 ) -> IntArray:
-    """What a strategy returned, as rows; refused unless they are as many as asked, distinct and allowed."""
+    """The picks of a strategy as rows; refused unless there are as many as asked, distinct and allowed."""
     rows, name = np.asarray(picked), _name(strategy)
     if rows.shape != (size,) or rows.dtype.kind not in "iu":
         raise InputError(f"strategy {name!r} must return {size} rows, got {picked!r}.")

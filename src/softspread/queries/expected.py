@@ -64,7 +64,7 @@ def disagreement(posterior: Posterior) -> FloatArray:
 
 
 def single_vote_share(posterior: Posterior) -> FloatArray:
-    """(n,) E[1 / (nu + 1)]: what a first vote of its own would count in each item's soft label."""
+    """(n,) E[1 / (nu + 1)]: the weight of a first own vote in each item's soft label."""
     trust = posterior.trust
     return np.asarray((trust.law @ (1 / (trust.nus + 1)))[posterior.group])
 
@@ -94,7 +94,7 @@ def worth_of_further_vote(posterior: Posterior) -> FloatArray:
 
 
 class Neighbourhood:
-    """What a vote on each item does for all others, given the evidence of picks so far.
+    """The effect of a vote on each item on all others, given the evidence of picks so far.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the votes taught a blend of experts: who counts how much, and how far all can be trusted."""
+"""What a blend has learned: how much each expert counts, and how far all can be trusted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

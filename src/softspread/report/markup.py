@@ -58,7 +58,7 @@ def escape(value: Any) -> str:
 
 
 def heading(title: str, lead: str) -> str:
-    """The page's title and the sentence that says what it shows."""
+    """The page's title and a sentence about its contents."""
     return f"<header><h1>{escape(title)}</h1><p class='lead'>{escape(lead)}</p></header>"
 
 

@@ -1,4 +1,4 @@
-"""What is measured in a trial: from its description to rows of numbers.
+"""Measures of a trial: from its description to rows of numbers.
 
     trial  ->  dataset, votes drawn from its soft labels  ->  method  ->  distance to the truth
 

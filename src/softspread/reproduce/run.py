@@ -67,7 +67,7 @@ FIRST_COLUMNS = (
 
 @dataclass(slots=True)
 class Progress:
-    """What happened while plans ran."""
+    """Events of a run of plans."""
 
     n_run: int = 0
     n_kept: int = 0
@@ -221,7 +221,7 @@ def _files_of(trial: Trial, data: Path | None) -> list[dict[str, str]]:
 
 
 def _about(trial: Trial) -> Row:
-    """What the rows of a trial share."""
+    """Columns that the rows of a trial share."""
     about = trial.describe()
     return {
         "dataset": about["dataset"]["name"],

@@ -37,7 +37,7 @@ def soft_labels(mass: FloatArray, prior: AnyArray, prior_strength: float) -> Flo
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Evidence:
-    """What all votes together say about each item; two of them add like their vote sets.
+    """Mass of all votes per item and class; two of them add like their votes.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How a check says what is wrong."""
+"""Messages of failed checks."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -26,7 +26,7 @@ def require_close(found: Any, expected: Any, atol: float, claim: str) -> None:
 
 
 def answer_of(ask: Callable[[], Answer], claim: str) -> Answer:
-    """What ``ask`` returns; one of our own errors becomes an AssertionError with the claim."""
+    """The result of ``ask``; one of our own errors becomes an AssertionError with the claim."""
     try:
         return ask()
     except SoftspreadError as error:

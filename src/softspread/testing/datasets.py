@@ -1,4 +1,4 @@
-"""What every dataset must be."""
+"""The requirements on a dataset."""
 
 from collections.abc import Callable
 from pathlib import Path

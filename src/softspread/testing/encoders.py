@@ -1,4 +1,4 @@
-"""What every encoder must do."""
+"""The requirements on an encoder."""
 
 import json
 

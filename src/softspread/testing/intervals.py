@@ -1,4 +1,4 @@
-"""What every interval method must do."""
+"""The requirements on an interval method."""
 
 import warnings
 

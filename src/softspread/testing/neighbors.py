@@ -1,4 +1,4 @@
-"""What every neighbour search must do."""
+"""The requirements on a neighbour search."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""What every reducer must do."""
+"""The requirements on a reducer."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What every solver of (I - alpha S) X = B must do."""
+"""The requirements on a solver of (I - alpha S) X = B."""
 
 import numpy as np
 

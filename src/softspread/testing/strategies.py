@@ -1,4 +1,4 @@
-"""What every query strategy must do."""
+"""The requirements on a query strategy."""
 
 import numpy as np
 

@@ -68,14 +68,14 @@ class SearchSpace:
 
 
 def alpha_candidates(alpha: float | str) -> Sequence[float]:
-    """What an estimator's ``alpha`` allows: itself, or for "auto" the grid."""
+    """Candidates for an estimator's ``alpha``: itself, or for "auto" the grid."""
     if isinstance(alpha, str) and alpha != "auto":
         raise InputError(f"alpha must be at least 0 and below 1, or 'auto', got {alpha!r}.")
     return ALPHAS if isinstance(alpha, str) else (validation.alpha(alpha),)
 
 
 def neighbor_candidates(n_neighbors: int | str | Sequence[int]) -> Sequence[int]:
-    """What an estimator's ``n_neighbors`` allows: itself, several, or for "auto" 10, 20 and 40."""
+    """Candidates for an estimator's ``n_neighbors``: itself, several, or for "auto" 10, 20 and 40."""
     if isinstance(n_neighbors, str):
         validation.choice("n_neighbors", n_neighbors, ("auto",), "or a whole number")
         return NEIGHBORS
@@ -84,7 +84,7 @@ def neighbor_candidates(n_neighbors: int | str | Sequence[int]) -> Sequence[int]
 
 
 def strength_candidates(prior_strength: float | str, has_prior: bool) -> Sequence[float]:
-    """What an estimator's ``prior_strength`` allows: itself, or a grid, longer where a prior is given."""
+    """Candidates for an estimator's ``prior_strength``: itself, or a grid, longer where a prior is given."""
     if isinstance(prior_strength, str):
         validation.choice("prior_strength", prior_strength, ("auto",), "or a number, 0 or above")
         return PRIOR_STRENGTHS if has_prior else STRENGTHS

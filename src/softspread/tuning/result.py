@@ -1,4 +1,4 @@
-"""What tuning hands back: the settings that were tried, how they scored, and what was chosen."""
+"""The result of tuning: the settings tried, their scores, and the choice."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

@@ -113,7 +113,7 @@ def _judge(
 
 
 def _penalties(strengths: Sequence[float], n_votes: int, score: str, rule: TuningRule) -> FloatArray:
-    """What a strength far from the usual costs, per vote: -log of a Cauchy density of log(strength)."""
+    """Penalty of a strength far from the usual, per vote: -log of a Cauchy density of log(strength)."""
     smallest = np.finfo(np.float64).tiny  # a strength of 0 has no logarithm
     distance = np.log(np.maximum(np.asarray(strengths, dtype=np.float64), smallest) / rule.usual_strength)
     return np.asarray(np.log1p(distance**2) / (LIKELIHOOD[score] * n_votes))

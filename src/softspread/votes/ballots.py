@@ -165,7 +165,7 @@ class Ballots:
 
     @cached_property
     def opinions(self) -> "Opinions":
-        """What is independent: all that one named annotator says about an item is one opinion."""
+        """Independent opinions: all that one named annotator says about an item is one of them."""
         _, first, source = np.unique(self._sources, return_index=True, return_inverse=True)
         item, weight = self.item[first], sums(source, self.weight, len(first))
         largest = np.zeros(len(self.voted))
@@ -245,7 +245,7 @@ def _touched(votes: VoteTable, codes: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _standing(votes: VoteTable, codes: IntArray) -> tuple[FloatArray, IntArray]:
-    """What is left of each row's weight, (m,), and :attr:`Ballots.entry_of_row`."""
+    """The rest of each row's weight, (m,), and :attr:`Ballots.entry_of_row`."""
     left = np.maximum(votes.weights, 0.0)
     touched, cell = _touched(votes, codes)
     if len(touched):

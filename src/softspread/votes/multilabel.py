@@ -25,7 +25,7 @@ Choices = ArrayLike | Sequence[Collection[Hashable]]
 def read_choices(
     choices: Choices, classes: Any = None, rest: str = NO
 ) -> tuple[BoolArray, BoolArray, AnyArray]:
-    """What each row says about each class.
+    """The answers of each row about each class.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ Scale = tuple[float, float]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratings:
-    """Who gave which number to which row."""
+    """Ratings by row and annotator."""
 
     rows: IntArray  # (m,)
     values: FloatArray  # (m,)

@@ -35,7 +35,7 @@ NO_WEIGHTS = (
 
 @dataclass(frozen=True, eq=False)
 class Names:
-    """What rows and columns are called."""
+    """Names of rows and columns."""
 
     n_items: int
     item_ids: AnyArray | None  # (n_items,), None where votes name items by position

@@ -1,4 +1,4 @@
-"""Which shape a table of votes has: the one reader of tables with a row per item, for frames and for files.
+"""The shape of a table of votes: the one reader of tables with a row per item, for frames and for files.
 
 columns by name  ->  the column of the items, one vote per filled cell
                      refused: tables that hold no votes, such as our own results
@@ -158,7 +158,7 @@ def _counts_advice(columns: Mapping[str, AnyArray], rule: ShapeRule) -> str | No
 
 
 def _why_counts(table: IntArray, names: Sequence[str], rule: ShapeRule) -> str | None:
-    """What speaks for counts per class."""
+    """The evidence that a table holds counts per class."""
     if all(name.startswith("count_") for name in names):
         return "their names begin with count_"
     voted = table[table.any(axis=1)]

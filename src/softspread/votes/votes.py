@@ -553,7 +553,7 @@ def _counts_and_items(frame: pd.DataFrame, take_items: bool) -> tuple[pd.DataFra
 
 
 def class_columns(columns: Iterable[Any]) -> AnyArray:
-    """What the columns of a table of counts call the classes: without ``count_``."""
+    """Class names from the columns of a table of counts, without ``count_``."""
     return objects([name.removeprefix("count_") if isinstance(name, str) else name for name in columns])
 
 

@@ -23,7 +23,7 @@ SKIPPED_SHOWN = 20  # unreadable images that are listed before the rest is count
 
 @dataclass(frozen=True, slots=True)
 class SpaceOptions:
-    """Which space is made."""
+    """The space to make."""
 
     encoder: Annotated[
         str | None,

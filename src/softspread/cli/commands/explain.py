@@ -50,7 +50,7 @@ def explain(
 
 
 def _shares(everything: Any) -> dict[str, Any]:
-    """What votes, classifiers and the others bring together, of a blend."""
+    """Shares of votes, classifiers and the other sources of a blend."""
     if "source" not in everything:
         return {}
     n_questions = everything["class"].nunique() if "class" in everything else 1

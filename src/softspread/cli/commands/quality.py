@@ -106,7 +106,7 @@ def _show_classes(run: Run, found: Any, confidence: float) -> None:
 
 
 def _facts(forecast: "GainForecast") -> dict[str, Any]:
-    """What further votes would bring, ready for JSON."""
+    """The effect of further votes, ready for JSON."""
     names = ("rmse_now", "rmse_then", "gain")
     estimates = {name: dataclasses.asdict(getattr(forecast, name)) for name in names}
     return {"more": forecast.more, **estimates, "worthwhile": forecast.worthwhile()}

@@ -81,7 +81,7 @@ class ServerOptions:
 
 @dataclass(frozen=True, slots=True)
 class VotingOptions:
-    """What people are asked; every field is one of the project's settings."""
+    """The vote: its question, classes and mode; every field is one of the project's settings."""
 
     question: Annotated[str, option("What people are asked.")] = "Which class is it?"
     mode: Annotated[str, option("blind, or assisted: shows the soft label before the vote.")] = "blind"

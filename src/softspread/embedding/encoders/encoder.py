@@ -21,7 +21,7 @@ class Encoder(Protocol):
 
     @property
     def takes(self) -> tuple[str, ...]:
-        """What goes in: "image", "text" or both, the usual one first; "features": nothing to do."""
+        """The accepted input: "image", "text" or both, the usual one first; "features": nothing to do."""
 
     @property
     def fingerprint(self) -> str:
@@ -59,7 +59,7 @@ class EncoderFactory(Protocol):
 
 
 class ImageEncoder:
-    """What encoders of images alone have in common: one batch at a time, Pillow resizes, no text."""
+    """Base of encoders of images alone: one batch at a time, Pillow resizes, no text."""
 
     name: str
     takes: tuple[str, ...] = ("image",)

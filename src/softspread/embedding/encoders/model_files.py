@@ -78,7 +78,7 @@ def _check_weights(folder: Path, name: str) -> None:
 
 
 def how_to_get(repository: str) -> str:
-    """Which model to fetch, how, and where to put it."""
+    """Instructions: which model to fetch, how, and where to put it."""
     return (
         f"The model {repository!r} is not on this machine. With a network: add --download (download=True), "
         f"or run 'hf download {repository}' (older: 'huggingface-cli download {repository}'). Without: do "

@@ -87,7 +87,7 @@ class TransformerEncoder:
 
     @property
     def temperature(self) -> float | None:
-        """What CLIP multiplies cosines by before the softmax; None for models without text beside images."""
+        """CLIP's factor of cosines before the softmax; None for models without text beside images."""
         scale = getattr(self._model, "logit_scale", None)
         return None if scale is None else float(scale.detach().float().exp())
 

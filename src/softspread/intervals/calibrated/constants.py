@@ -1,4 +1,4 @@
-"""What calibrated intervals assume, with the reason of each number."""
+"""The assumptions of calibrated intervals, with the reason for each number."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What the leave-item-out Brier score as a function of alpha says about the mean error share.
+"""The mean error share from the leave-item-out Brier score as a function of alpha.
 
     L_k - L_j = G (v_k - v_j) + B ((E_k / E_j)^s - 1),   share = (G v_j + B) / L_j       theory: [calibration]
 
@@ -31,7 +31,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Present:
-    """What is known at the alpha in use."""
+    """Score and reach at the alpha in use."""
 
     diffusion: Diffusion
     ballots: Ballots

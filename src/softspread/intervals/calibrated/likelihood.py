@@ -1,4 +1,4 @@
-"""What items with two or more votes say about the error share: a posterior of (c, b, g).
+"""The error share from items with two or more votes: a posterior of (c, b, g).
 
 votes of item i ~ Dirichlet-multinomial(nu_i po_i),   nu_i = 1 / R_i(c, b, g) - 1     theory: [calibration]
 """

@@ -42,7 +42,7 @@ FLAT = 3  # ... a sparse factorisation, which stays sparse in this few dimension
 
 @dataclass(slots=True)
 class Task:
-    """What a method may use: items, votes, and graphs that are built once for all methods."""
+    """The input of a method: items, votes, and graphs that are built once for all methods."""
 
     data: Dataset
     votes: Votes
@@ -86,7 +86,7 @@ class Task:
 
 @dataclass(slots=True)
 class Tuned:
-    """What searches against the truth have found for one dataset and budget.
+    """Results of searches against the truth for one dataset and budget.
 
     Every trial of a search has votes of its own; so have the draws that its winner is judged on.
     """

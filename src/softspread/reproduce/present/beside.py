@@ -70,14 +70,14 @@ def summarise(part: pd.DataFrame, value: str = "rmse") -> Ours:
 
 
 def draws_of_points(frame: pd.DataFrame) -> "pd.Series[Any]":
-    """Which draw of the points each row has."""
+    """The draw of the points of each row."""
     if "dataset_options" not in frame:
         return pd.Series(0, index=frame.index)
     return frame["dataset_options"].map(lambda text: json.loads(text).get(POINTS, 0) if text else 0)
 
 
 def reference_column(reference: str, dataset: str, votes: int | None) -> dict[str, list[float]]:
-    """What the paper, or the authors' files, have for a dataset and a number of votes, by method."""
+    """Numbers of the paper or of the authors' files for a dataset and a number of votes, by method."""
     if not reference:
         return {}
     numbers: Numbers = (

@@ -1,4 +1,4 @@
-"""What all figures share: panels, curves named at their ends, plain axes, colours (extra ``plots``).
+"""Shared by all figures: panels, curves named at their ends, plain axes, colours (extra ``plots``).
 
 Colours are Okabe and Ito's, and viridis for settings in order: both can be read by the colour-blind and in
 grey. Curves also differ by their markers, and are named beside their right end.

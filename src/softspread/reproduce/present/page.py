@@ -72,7 +72,7 @@ def _sizes(one: Shown) -> str:
 
 
 def _command(one: Shown, options: str) -> str:
-    """What to type for the numbers of one experiment."""
+    """The command for the numbers of one experiment."""
     return " ".join(["softspread reproduce", one.plan.name, *([options] if options else [])])
 
 

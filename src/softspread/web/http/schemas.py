@@ -120,7 +120,7 @@ class UndosIn(Strict):
 
 
 class SyncBody(Strict):
-    """What the vote page sends: what was done, and how many items it wants in reserve."""
+    """A request of the vote page: its operations, and how many items it wants in reserve."""
 
     operations: Annotated[list[OperationIn], Field(max_length=MOST_OPERATIONS)] = []
     wanted: Annotated[int, Field(ge=0, le=MOST_AHEAD)] = 5
@@ -157,7 +157,7 @@ class PasswordIn(Strict):
 
 
 class DecisionIn(Strict):
-    """What an item is, as a lead has decided; None takes the decision back."""
+    """A lead's decision about an item; None takes it back."""
 
     item: ItemId
     label: Label | None
@@ -344,6 +344,6 @@ class PeopleOut(BaseModel):
 
 
 class Problem(BaseModel):
-    """What went wrong and what to do."""
+    """An error: what went wrong and what to do."""
 
     detail: Any

@@ -42,7 +42,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of an operation; accepted and repeated ones stand in the log."""
+    """The outcome of an operation; accepted and repeated ones are in the log."""
 
     status: Literal["accepted", "repeated", "refused"]
     id: int | None = None

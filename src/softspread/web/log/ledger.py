@@ -18,7 +18,7 @@ PlaceOf = Callable[[Entry], tuple[int, int]]  # row of the item, column of the c
 
 @dataclass(slots=True)
 class Draft:
-    """What a group of requests would add to the log, before it is written."""
+    """Entries that a group of requests would add to the log."""
 
     entries: list[Entry] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)

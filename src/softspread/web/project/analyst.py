@@ -213,7 +213,7 @@ class Analyst:
         return {**estimates, "votes": found.n_votes, "repeated": found.n_repeated, "notes": notes}
 
     def _gain(self, learned: Learned, rng: np.random.Generator) -> dict[str, Any] | None:
-        """What a quarter more votes would bring, by the estimator's own forecast."""
+        """The effect of a quarter more votes, by the estimator's own forecast."""
         if not learned.n_votes:
             return None
         more = max(1, round(self._rule.more_share * learned.n_votes))

@@ -1,4 +1,4 @@
-"""What a lead changes while the server runs, kept in the database so that a restart keeps it.
+"""Changes that a lead makes while the server runs, kept in the database so that a restart keeps them.
 
     settings of the start  +  changes in the database  ->  settings in force
 

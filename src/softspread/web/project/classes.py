@@ -57,7 +57,7 @@ class WantedClass:
     examples: tuple[str, ...] | None = None
 
     def note(self, earlier: Mapping[str, ClassNote]) -> ClassNote:
-        """What people are told about it, given what they were told about the present classes."""
+        """The note about the class, given the notes about the present classes."""
         before = next((earlier[name] for name in self.was if name in earlier), ClassNote(self.name))
         return ClassNote(
             self.name,

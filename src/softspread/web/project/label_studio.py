@@ -165,7 +165,7 @@ class LabelStudio:
     def operations(
         self, action: str, tasks: Any, annotations: Any, repeated: bool = True
     ) -> tuple[list[Entry], list[str]]:
-        """What an event means for the log, and why some of it means nothing.
+        """Entries that an event adds to the log, and reasons for its other parts.
 
         Parameters
         ----------
@@ -197,7 +197,7 @@ class LabelStudio:
         return made, refused
 
     def annotated(self, tasks: Sequence[Mapping[str, Any]]) -> list[Entry]:
-        """What annotations say that come with tasks: no event told of those made before the connection."""
+        """Entries from annotations that come with tasks: those made before the connection caused no event."""
         annotations = [one for task in tasks for one in _listed(task.get("annotations"))]
         return self.operations(CREATED[1], tasks, annotations, repeated=False)[0]
 
@@ -212,7 +212,7 @@ class LabelStudio:
     def _said(
         self, annotation: Mapping[str, Any], row: int, standing: dict[tuple[str, int], str]
     ) -> Iterator[Entry]:
-        """What one annotation says now, in place of what it and its annotator said before."""
+        """Entries for one annotation as it is now, which replace its earlier ones."""
         service, (who, key) = self._service, _key(annotation)
         versions = [old for _, old in service.store.keys_starting([who], _base(annotation))]
         item = str(service.items.ids[row])
@@ -246,7 +246,7 @@ class LabelStudio:
 
 
 def candidates(value: str) -> Iterator[str]:
-    """What an item could be called that a field shows: the value, its path, every end of that path.
+    """Possible ids of the item that a field shows: the value, its path, every end of that path.
 
     Examples
     --------
@@ -301,7 +301,7 @@ def choice_of(annotation: Mapping[str, Any], from_name: str) -> str | None:
 
 
 def _key(annotation: Mapping[str, Any]) -> tuple[str, str]:
-    """Who said it, and the key of this form of it: a changed annotation gets another one."""
+    """The annotator, and the key of this version: a changed annotation gets another one."""
     stamp = str(annotation.get("updated_at") or annotation.get("created_at") or "")
     return annotator_of(annotation), _base(annotation) + re.sub("[^0-9]", "", stamp)[:LONGEST_NUMBER]
 

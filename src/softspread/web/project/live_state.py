@@ -52,7 +52,7 @@ PACE = Pace()
 
 
 class ChosenFrom(NamedTuple):
-    """What items are chosen by."""
+    """The input for choosing items."""
 
     diffusion: Diffusion
     mass: FloatArray  # (n, n_classes) at the diffusion's alpha
@@ -238,7 +238,7 @@ class LiveState:
         return self._learned.posterior(self._lock)
 
     def choosing(self) -> ChosenFrom:
-        """What items are chosen by: kept for a while where it is costly."""
+        """The input for choosing items, kept for a while where it is costly."""
         kept, begin = self._chosen_from, time.monotonic()
         if kept is not None and begin < self._choose_again:
             return kept

@@ -527,7 +527,7 @@ class Service:
         return int.from_bytes(word) < self.settings.withheld_share * 2**64
 
     def _suggestion(self, annotator: str, item: str, shown: Mapping[str, float] | None) -> str | None:
-        """What the log keeps: what was seen, or in assisted mode what was withheld at random."""
+        """The suggestion for the log: the one seen, or in assisted mode the one withheld at random."""
         if shown is not None:
             return written(shown, seen=True)
         row = self.row_of(item)

@@ -87,7 +87,7 @@ class Settings:
 
     @property
     def notes(self) -> dict[str, ClassNote]:
-        """What people are told about classes, by name; nothing about some."""
+        """Notes about classes, by name; not every class has one."""
         return {note[0]: ClassNote(*note) for note in self.class_notes}  # plain tuples, from the database
 
     def note_of(self, name: str) -> ClassNote:

@@ -30,7 +30,7 @@ class PredictBody(BaseModel):
 
 
 class SetupIn(BaseModel):
-    """What Label Studio says about the project."""
+    """Label Studio's description of the project."""
 
     project: Any = None
     label_schema: Annotated[str | None, Field(alias="schema", max_length=LONGEST_CONFIG)] = None

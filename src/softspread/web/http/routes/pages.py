@@ -141,7 +141,7 @@ async def dashboard(request: Request, user: PageAdmin, context: Context) -> Resp
 
 @router.get("/review")
 async def review(request: Request, user: PageAdmin, context: Context) -> Response:
-    """What a lead looks at again."""
+    """The page of items for review."""
     config = {"classes": context.service.classes, "csrf": user.csrf}
     return page(request, "review.html", user=user, config=config)
 
@@ -156,7 +156,7 @@ async def people(request: Request, user: PageAdmin, context: Context) -> Respons
 
 @router.get("/account")
 async def account(request: Request, user: PageUser, accounts: PageAccounts) -> Response:
-    """Who one is, another password, sign out."""
+    """The user's own account: name, password, sign out."""
     return page(request, "account.html", user=user, config={"csrf": user.csrf}, shortest=SHORTEST_PASSWORD)
 
 

@@ -41,7 +41,7 @@ async def project(user: CurrentUser, service: Project) -> schemas.ProjectOut:
     openapi_extra={"requestBody": schemas.body_of(schemas.SyncBody), "security": SECURITY},
 )
 async def sync(request: Request) -> Response:
-    """What the vote page uses: send what was done, get the next items. All of it is written on return."""
+    """The vote page's request: send operations, get the next items. All operations are written on return."""
     # The request that twenty users send all the time: read and answered by hand, and `app.SyncFastPath` leads
     # here past the router. Both together cut its cost to a third.
     user, context = await current_user(request), await get_context(request)

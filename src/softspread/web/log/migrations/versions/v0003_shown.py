@@ -1,4 +1,4 @@
-"""What was shown with a vote, and what someone wrote about an item."""
+"""Suggestions shown with a vote, and notes about items."""
 
 import sqlalchemy as sa
 from alembic import op
