@@ -171,8 +171,10 @@ def difference_from_batch(service: Any) -> float:
     return float(np.abs(page - batch.predict_proba()).max())
 
 
-def run(folder: Path, report: Any, n: int, times: int, database_url: str | None) -> None:
-    """All kills on one log, then the comparisons."""
+def run(
+    folder: Path, report: Any, n: int, times: int, database_url: str | None, keep: bool = False
+) -> None:
+    """All kills on one log, then the comparisons; with ``keep`` they are stored for the documentation."""
     import numpy as np
 
     import softspread.web.http.app
@@ -213,20 +215,24 @@ def run(folder: Path, report: Any, n: int, times: int, database_url: str | None)
         f"acknowledged, {again} sent again, {logged:,} in the log; lost {lost}, doubled {doubled}, not asked "
         f"for {foreign}; state against batch {apart:.1e}; start median {seconds(float(np.median(starts)))}"
     )
-    report.add(
-        bench="web_kill",
-        n=n,
-        database=database,
-        kills=times,
-        acknowledged=acknowledged,
-        sent_again=again,
-        logged=logged,
-        lost=lost,
-        doubled=doubled,
-        foreign=foreign,
-        difference=apart,
-        start=float(np.median(starts)),
-    )
+    facts = {
+        "database": database,
+        "kills": times,
+        "acknowledged": acknowledged,
+        "sent again": again,
+        "lines in the log": logged,
+        "lost": lost,
+        "doubled": doubled,
+        "not asked for": foreign,
+        "difference from a batch": apart,
+    }
+    report.add(bench="web_kill", n=n, start=float(np.median(starts)), **facts)
+    if keep:
+        from experiments.stored import Sheet
+
+        sheet = Sheet("voting_page")
+        sheet.add(f"kill -9 while eight people vote: {database}", facts)
+        sheet.save()
     report.judge("votes lost or doubled by kill -9", lost + doubled + foreign, 0, n=n, database=database)
     report.judge("largest difference from batch after kill -9", apart, 1e-6, n=n, database=database)
 
@@ -241,9 +247,10 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=100)
     parser.add_argument("--database-url", default=None, help="an empty PostgreSQL database instead of SQLite")
     parser.add_argument("--out", type=Path, default=None, help="file of JSON lines")
+    parser.add_argument("--store", action="store_true", help="keep the figures for the documentation")
     options = parser.parse_args()
     report = open_report(Settings(), options.out)
-    run(options.folder, report, options.items, options.times, options.database_url)
+    run(options.folder, report, options.items, options.times, options.database_url, options.store)
     show_targets(report)
 
 

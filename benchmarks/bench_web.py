@@ -259,8 +259,13 @@ def forget(folder: Path, pattern: str) -> None:
         path.unlink()
 
 
-def run_load(folder: Path, report: Any, n: int, voters: int, duration: float, pace: float) -> None:
-    """20 people vote; then the log is compared with what was acknowledged, the state with a batch."""
+def run_load(
+    folder: Path, report: Any, n: int, voters: int, duration: float, pace: float, keep: bool = False
+) -> None:
+    """20 people vote; then the log is compared with what was acknowledged, the state with a batch.
+
+    With ``keep`` the figures are stored for the documentation.
+    """
     import numpy as np
 
     home = prepare(folder, n)
@@ -324,12 +329,40 @@ def run_load(folder: Path, report: Any, n: int, voters: int, duration: float, pa
         f"  lost {facts['lost']}, doubled {facts['doubled']}, not asked for {facts['foreign']}; "
         f"refined state against batch: {facts['batch_difference']:.1e}"
     )
+    if keep:
+        keep_figures(f"{voters} people vote on {n:,} items while the page learns in the background", facts)
     report.judge("votes per second", rate, LIMITS["votes per second"], at_least=True, n=n)
     report.judge("acknowledged, 95 %, s", facts["p95"], LIMITS["acknowledged, 95 %, s"], n=n)
     moved = latency["p95"] / 1000
     report.judge("soft labels moved, 95 %, s", moved, LIMITS["soft labels moved, 95 %, s"], n=n)
     report.judge("votes lost or doubled", facts["lost"] + facts["doubled"], 0, n=n)
     report.judge("largest difference from batch", facts["batch_difference"], 1e-4, n=n)
+
+
+def keep_figures(title: str, facts: dict[str, Any]) -> None:
+    """Store what the page about the voting page shows."""
+    from experiments.stored import Sheet
+
+    moved = facts["moved_ms"]
+    figures = {
+        "votes": facts["votes"],
+        "votes per second": facts["per_second"],
+        "acknowledged after, median, ms": 1000 * facts["median"],
+        "acknowledged after, 95 %, ms": 1000 * facts["p95"],
+        "acknowledged after, 99 %, ms": 1000 * facts["p99"],
+        "soft labels moved after, median, ms": moved["median"],
+        "soft labels moved after, 95 %, ms": moved["p95"],
+        "processor time per vote, ms": 1000 * facts["cpu_per_vote"],
+        "cores of the server": facts["cores_used"],
+        "cores of everything else": facts["cores_of_voters"] + facts["cores_of_others"],
+        "votes that the last fit had seen": facts["votes_at_last_fit"],
+        "lost or doubled": facts["lost"] + facts["doubled"],
+        "largest difference from a batch": facts["batch_difference"],
+    }
+    sheet = Sheet("voting_page")
+    for name, value in figures.items():
+        sheet.add(title, {"figure": name, "value": value})
+    sheet.save()
 
 
 def check_log(path: Path, acknowledged: set[str]) -> dict[str, int]:
@@ -490,6 +523,7 @@ def main() -> None:
         "--pace", type=float, default=11.0, help="votes a second of each voter, 0 = no pause at all"
     )
     parser.add_argument("--out", type=Path, default=None, help="file of JSON lines")
+    parser.add_argument("--store", action="store_true", help="of load: keep the figures for the documentation")
     options = parser.parse_args()
     if options.part == "serve":
         serve(options.folder, options.voters)
@@ -497,7 +531,8 @@ def main() -> None:
     report = open_report(Settings(), options.out)
     n = options.items or (1_000_000 if options.part == "large" else 100_000)
     if options.part == "load":
-        run_load(options.folder, report, n, options.voters, options.seconds, options.pace)
+        asked = options.voters, options.seconds, options.pace, options.store
+        run_load(options.folder, report, n, *asked)
     else:
         {"start": run_start, "large": run_large}[options.part](options.folder, report, n)
     show_targets(report)

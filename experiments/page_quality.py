@@ -7,7 +7,7 @@ picks, they vote as often for a class as the crowd of the real dataset did, the 
 background are the page's own. After one and after two votes per item the dashboard's numbers are compared
 with the crowd's soft labels; beside them those of the same votes taken for votes on random items. Datasets:
 1,200 items of each, from --data, by default ../shared/data beside the repository. The tables are printed and
-stored for the documentation (``experiments/results/page_quality.json``).
+stored for the documentation (``experiments/results/voting_page.json``).
 """
 
 import argparse
@@ -131,7 +131,7 @@ def run(args: argparse.Namespace) -> None:
 
 def store_so_far(found: Found) -> None:
     """The table of all runs so far."""
-    sheet = Sheet("page_quality")
+    sheet = Sheet("voting_page")
     title = "The page's own numbers under its default strategy: 90 % intervals that held"
     for (name, budget, measure), rows in sorted(found.items(), key=lambda one: one[0][2]):
         error = np.array([row["said"] - row["true"] for row in rows])
