@@ -171,9 +171,7 @@ def difference_from_batch(service: Any) -> float:
     return float(np.abs(page - batch.predict_proba()).max())
 
 
-def run(
-    folder: Path, report: Any, n: int, times: int, database_url: str | None, keep: bool = False
-) -> None:
+def run(folder: Path, report: Any, n: int, times: int, database_url: str | None, keep: bool = False) -> None:
     """All kills on one log, then the comparisons; with ``keep`` they are stored for the documentation."""
     import numpy as np
 

@@ -6,7 +6,7 @@ import pytest
 from softspread.quality.doubt import Checks, DoubtRule, Seen, SeenRange, quantiles_of, weigh_worlds
 from softspread.quality.worlds import Worlds
 
-SQUARED, NOISE, KL, ENTROPY, WRONG, DIFFER = 0.08, 0.2, 0.2, 0.4, 0.1, 0.25
+SQUARED, NOISE, KL, ENTROPY, WRONG, DIFFER, SHOWN = 0.08, 0.2, 0.2, 0.4, 0.1, 0.25, 0.22
 UNKNOWN = Seen(1.0, 1e6)
 
 
@@ -16,6 +16,7 @@ def worlds(number=100, squared=SQUARED):
         squared,
         KL,
         WRONG,
+        SHOWN,
         NOISE,
         squared + NOISE,
         NOISE,
@@ -39,6 +40,7 @@ def test_without_any_check_the_worlds_speak():
     found = weighed(Checks(UNKNOWN, UNKNOWN, UNKNOWN, None, None))
     assert found.rmse.value == pytest.approx(np.sqrt(SQUARED / 2), rel=0.02)
     assert found.accuracy.value == pytest.approx(1 - WRONG, abs=0.005)
+    assert found.agreement.value == pytest.approx(1 - SHOWN, abs=0.005)
     assert found.noise.value == pytest.approx(NOISE, rel=0.02)
     assert found.kl.value < KL  # KL may be smaller by more than it may be larger
     for estimate in found:
@@ -51,6 +53,15 @@ def test_votes_overrule_worlds():
     found = weighed(Checks(right, UNKNOWN, UNKNOWN, Seen(NOISE, 0.002), None), least_error=0.0)
     assert found.rmse.value == pytest.approx(np.sqrt(0.5 * SQUARED / 2), rel=0.06)
     assert found.rmse.upper < np.sqrt(SQUARED / 2)
+
+
+def test_agreement_is_that_of_what_is_shown_and_held_out_votes_check_it():
+    """What is shown has seen all votes and agrees more than its predictions; both move by the same odds."""
+    seen = 0.4  # of held-out votes name another class, where the worlds expected DIFFER
+    found = weighed(Checks(UNKNOWN, UNKNOWN, Seen(seen, 0.002), None, None), least_error=0.0)
+    odds = (seen / (1 - seen)) / (DIFFER / (1 - DIFFER)) * SHOWN / (1 - SHOWN)
+    assert found.agreement.value == pytest.approx(1 / (1 + odds), abs=0.01)
+    assert found.agreement.value > 1 - seen
 
 
 @pytest.mark.parametrize("name", ["brier", "noise"])

@@ -89,6 +89,7 @@ class Measures(NamedTuple):
     rmse: Estimate
     kl: Estimate
     accuracy: Estimate
+    agreement: Estimate  # of further votes with what is shown, which has seen all votes so far
     noise: Estimate
 
 
@@ -128,6 +129,7 @@ def weigh_worlds(
         quantiles_of(np.sqrt(np.exp(squared) * worlds.squared / n_classes), fit, level),
         quantiles_of(np.exp(kl) * worlds.kl, fit_kl, level),
         quantiles_of(1 - np.clip(wrong, 0.0, 1.0), fit_class, level),
+        quantiles_of(1 - _times_odds(worlds.differ, differ), fit_class, level),
         quantiles_of(np.minimum(np.exp(noise) * worlds.noise, 1 - 1 / n_classes), fit, level),
     )
 

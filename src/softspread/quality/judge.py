@@ -81,7 +81,7 @@ def judge(
         )
         notes = advice, possible
     elif worlds is None:
-        found = _votes_alone(trials, scores, repeated, level, rng)
+        found = _votes_alone(trials, scores, agreement, repeated, level, rng)
     else:
         checks = _checks(checked, scores.times, evidence.importance is None, rule)
         found = weigh_worlds(worlds, checks, trials.p.shape[1], level, rng)
@@ -91,7 +91,7 @@ def judge(
         found.rmse,
         found.kl,
         found.accuracy,
-        agreement,
+        found.agreement,
         interval_of(scores.brier, level),
         found.noise,
         evidence.source,
@@ -197,7 +197,12 @@ def _seen(drawn: FloatArray, number: int, rule: JudgeRule) -> Seen:
 
 
 def _votes_alone(
-    trials: Trials, scores: _Scores, repeated: IntArray, level: float, rng: np.random.Generator
+    trials: Trials,
+    scores: _Scores,
+    agreed: Estimate,
+    repeated: IntArray,
+    level: float,
+    rng: np.random.Generator,
 ) -> Measures:
     """Without a posterior: error is the score less the noise that pairs of votes show."""
     n_classes = trials.p.shape[1]
@@ -207,6 +212,7 @@ def _votes_alone(
         interval_of(np.sqrt(np.maximum(scores.brier - moments[0], 0.0) / n_classes), level),
         _kl(scores.cross, moments, n_classes, level),
         interval_of(accuracy, level),
+        agreed,
         interval_of(moments[0], level),
     )
 
@@ -243,6 +249,7 @@ def _all_possible(
         _within(np.sqrt(squared / n_classes), 0.0, np.sqrt(score.upper / n_classes)),
         _within(kl, 0.0, information.upper),
         _within(right, max(0.0, 2 * agreed.lower - 1), 1.0),
+        agreed,
         _within(score.value - squared, 0.0, score.upper),
     )
 

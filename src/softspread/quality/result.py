@@ -46,10 +46,11 @@ class Estimate:
 class Quality(ShownAsTable):
     """Estimated distance of soft labels from the unknown truth.
 
-    ``brier`` and ``agreement`` compare with single votes and need no repeats. ``rmse``, ``kl`` and
-    ``accuracy`` compare with the truth: they come from the posterior, checked against held-out votes, and
-    need 40 items with two or more votes. With fewer, their intervals hold all that is possible, their values
-    are a point inside, and ``notes`` says so.
+    ``brier`` compares held-out votes with labels that have not seen them and needs no repeats. ``rmse``,
+    ``kl``, ``accuracy`` and ``agreement`` are about the soft labels as they are: they come from the
+    posterior, checked against held-out votes, and need 40 items with two or more votes. With fewer,
+    ``agreement`` is that of the held-out votes, the intervals of the others hold all that is possible, their
+    values are a point inside, and ``notes`` says so.
 
     Attributes
     ----------
@@ -60,7 +61,7 @@ class Quality(ShownAsTable):
     agreement : Estimate
         Share of further votes that name the predicted class.
     brier : Estimate
-        Mean squared distance from further votes.
+        Mean squared distance of held-out votes from the soft label without them.
     noise : Estimate
         The part of ``brier`` that no method can avoid: the chance that two votes on an item differ.
     source : str

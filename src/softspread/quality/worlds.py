@@ -65,6 +65,7 @@ class Worlds(NamedTuple):
     squared: FloatArray  # mean |p - t|^2 of the items
     kl: FloatArray
     wrong: FloatArray  # share of items whose shown class is not the most probable one
+    differ: FloatArray  # mean chance that a vote names another class than the one shown
     noise: FloatArray  # mean chance that two votes on an item differ
     trial_brier: FloatArray  # expected score of the held-out votes ...
     trial_noise: FloatArray  # ... and the part of it that no prediction could avoid
@@ -124,14 +125,16 @@ def _some(places: IntArray, number: int, rng: np.random.Generator) -> IntArray:
     return places if len(places) <= number else np.sort(rng.choice(places, number, replace=False))
 
 
-def _shown(mixtures: Mixtures, p: FloatArray, rng: np.random.Generator) -> tuple[float, float, float, float]:
-    """Squared error, KL, share of wrong classes and noise in one draw of the truth."""
+def _shown(mixtures: Mixtures, p: FloatArray, rng: np.random.Generator) -> tuple[float, ...]:
+    """Squared error, KL, shares of wrong classes and of votes for others, noise in one draw of the truth."""
     t, log_t = _truth(mixtures, rng)
     divergence = (t * (log_t - np.log(np.maximum(p, KL_FLOOR)))).sum(axis=1)
+    top = p.argmax(axis=1)
     return (
         float(((t - p) ** 2).sum(axis=1).mean()),
         float(divergence.mean()),
-        float((t.argmax(axis=1) != p.argmax(axis=1)).mean()),
+        float((t.argmax(axis=1) != top).mean()),
+        float(1 - t[np.arange(len(t)), top].mean()),
         float(1 - (t * t).sum(axis=1).mean()),
     )
 
