@@ -1,6 +1,7 @@
 """What benchmarks measured, as the documentation shows it.
 
     python -m benchmarks --sizes 1000,10000,100000 --alphas 0.9 --out FILE
+    python -m benchmarks.bench_command --items 1000000 --all --out FILE
     python -m benchmarks.bench_labeler --out FILE
     python -m benchmarks.bench_web load --out FILE
     python -m experiments.speed FILE
@@ -65,6 +66,45 @@ def flat(records: list[Record], bench: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def commands(records: list[Record]) -> pd.DataFrame:
+    """The whole command, with its stages."""
+    rows = []
+    for one in records:
+        if one["bench"] == "command":
+            row = {"items": one["n"], "way": one["way"], "whole process, s": f"{one['seconds']:.3g}"}
+            row |= {"processor, s": f"{one['cpu_seconds']:.3g}", "memory, GiB": f"{one['peak_gib']:.3g}"}
+            rows.append(row | {f"{name}, s": value for name, value in one["stages"].items()})
+    return pd.DataFrame(rows)
+
+
+def answers(records: list[Record]) -> pd.DataFrame:
+    """Seconds of each answer of a fitted estimator."""
+    rows = [
+        {"items": one["n"], "answer": name, "seconds": f"{value:.3g}"}
+        for one in records
+        if one["bench"] == "answers"
+        for name, value in one["times"].items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def searches(records: list[Record]) -> pd.DataFrame:
+    """Neighbour searches on one thread."""
+    rows = [
+        {
+            "items": one["n"],
+            "dimensions": one["d"],
+            "search": one["index"],
+            "processor, s": f"{one['cpu_seconds']:.3g}",
+            "recall": f"{one['recall']:.5f}",
+            "memory, GiB": f"{one['peak_gib']:.3g}",
+        }
+        for one in records
+        if one["bench"] == "search" and not one["skipped"]
+    ]
+    return pd.DataFrame(rows)
+
+
 def targets(records: list[Record]) -> pd.DataFrame:
     """What was aimed at."""
     rows = [
@@ -89,6 +129,9 @@ def main() -> None:
     parser.add_argument("file", type=Path, help="JSON lines of benchmarks")
     records = [json.loads(line) for line in parser.parse_args().file.read_text().splitlines()]
     tables = {
+        "The whole command, from Parquet to Parquet": commands(records),
+        "What a fitted estimator answers": answers(records),
+        "Neighbours, on one thread": searches(records),
         "SoftLabeler: processor seconds of each answer": labeler(records),
         "Spreading from a built graph, votes on a tenth of the items": whole_jobs(records),
         "How many times longer others take": ratios(records),
