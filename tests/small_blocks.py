@@ -1,11 +1,13 @@
 """A tiny run in blocks, stopped before any stage: clusters of items, votes on some, a folder of blocks."""
 
+import os
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from softspread import ProbabilisticLabelSpreading
+from softspread._common import atomic
 from softspread.blocks.drivers import Serial
 from softspread.blocks.inputs import Inputs
 from softspread.blocks.job import BlockSettings, Job
@@ -66,6 +68,19 @@ def runner_with_scales(folder, **settings):
     runner.take_votes()
     runner.find_scales()
     return runner
+
+
+def fill_disk(monkeypatch, mark):
+    """From the first file on whose path holds a word, the disk is full."""
+    fsync, full = os.fsync, []
+
+    def filling(number):
+        if full or mark in os.readlink(f"/proc/self/fd/{number}"):
+            full.append(True)
+            raise OSError(28, "No space left on device")
+        fsync(number)
+
+    monkeypatch.setattr(atomic.os, "fsync", filling)
 
 
 def rows_by_place(job):

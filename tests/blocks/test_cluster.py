@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from small_blocks import N_NEIGHBORS, items, votes
+from small_blocks import N_NEIGHBORS, fill_disk, items, votes
 from softspread import spread_in_blocks
 from softspread.blocks import cluster
-from softspread.errors import InputError, StoreError
+from softspread.errors import InputError, SoftspreadWarning, StoreError
 
 pytest.importorskip("distributed", reason="needs the extra cluster")
 
@@ -87,6 +87,42 @@ def test_a_killed_worker_changes_nothing(tmp_path, serial, local, stage):
     done = run(tmp_path, local)
     assert mark.exists()
     assert (done.read().p == serial.p).all()
+
+
+def test_a_full_disk_of_a_worker_is_told_and_the_next_call_goes_on(tmp_path, serial, monkeypatch):
+    """The error is that of one process, not one of the cluster."""
+    from distributed import Client, LocalCluster
+
+    fill_disk(monkeypatch, "neighbors")
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as found,
+        Client(found) as client,
+    ):
+        with pytest.raises(StoreError, match=r"neighbors.*No space left on device.*free space"):
+            run(tmp_path, client)
+        monkeypatch.undo()
+        assert (run(tmp_path, client).read().p == serial.p).all()
+
+
+def test_damage_is_named_and_repaired_by_workers(tmp_path, serial):
+    """A block that is cut short, and one that is gone."""
+    from distributed import Client, LocalCluster
+
+    run(tmp_path, keep_work=True)
+    blocks = tmp_path / "out.parquet.blocks"
+    for stage in ("scales", "mass-0024", "mass-0036", "labels"):
+        for file in (blocks / stage).iterdir():
+            file.unlink()
+    cut, gone = blocks / "operator" / "000001.npz", blocks / "vectors" / "000000.npz"
+    cut.write_bytes(cut.read_bytes()[:-30])
+    gone.unlink()
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as found,
+        Client(found) as client,
+        pytest.warns(SoftspreadWarning, match="block 1 of stage 'operator' is damaged"),
+    ):
+        assert (run(tmp_path, client, keep_work=True).read().p == serial.p).all()
+    assert gone.exists()
 
 
 def test_a_lost_scheduler_ends_with_what_to_do_and_the_next_call_goes_on(tmp_path, serial):

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from small_blocks import N_NEIGHBORS, items, small_runner, votes
+from small_blocks import N_NEIGHBORS, fill_disk, items, small_runner, votes
 from softspread import spread_in_blocks
 from softspread.blocks.run import open_store
 from softspread.errors import SoftspreadWarning, StoreError
@@ -110,6 +110,18 @@ def test_damage_between_two_runs_is_named_and_repaired(tmp_path, undisturbed, st
     with pytest.warns(SoftspreadWarning, match=f"stage '{stage}' is damaged"):
         found = run(tmp_path)
     assert (found.read().p == undisturbed.p).all()
+
+
+@pytest.mark.parametrize("stage", ["assign", "neighbors", "scales", "mass-0024", "part-"])
+def test_a_full_disk_ends_with_an_error_and_the_next_call_goes_on(tmp_path, undisturbed, monkeypatch, stage):
+    """Whatever was about to be written: the file is named, nothing is half written, what stood is used."""
+    fill_disk(monkeypatch, stage)
+    with pytest.raises(StoreError, match=rf"cannot write .*{stage}.*No space left on device.*free space"):
+        run(tmp_path)
+    assert not (tmp_path / "out.parquet").exists()
+    assert not [path for path in tmp_path.rglob("*") if path.name.endswith(".tmp")]
+    monkeypatch.undo()
+    assert (run(tmp_path).read().p == undisturbed.p).all()
 
 
 def test_a_part_that_vanished_is_written_again(tmp_path, undisturbed):

@@ -6,6 +6,7 @@ import pytest
 from small_blocks import assembled_by_place, runner_with_scales
 from softspread._common.threads import Workers
 from softspread.blocks import run as run_module
+from softspread.blocks import solve as solve_module
 from softspread.blocks.chebyshev import omegas
 from softspread.blocks.operator import read_operator
 from softspread.blocks.solve import (
@@ -13,13 +14,14 @@ from softspread.blocks.solve import (
     Vectors,
     boundary_of,
     halo_of,
+    mapped_file,
     n_steps,
     right_side,
     stage_after,
     start_of,
     step,
 )
-from softspread.errors import SoftspreadWarning
+from softspread.errors import SoftspreadWarning, StoreError
 
 
 def mass_of(job):
@@ -80,6 +82,20 @@ def test_a_step_from_boundaries_is_a_step_of_all(tmp_path):
         ]
         states = [step(operators[b], 0.9, omega, states[b], halos[b], rights[b], Workers(1)) for b in blocks]
     assert (np.concatenate([state.x for state in states]) == vectors.x).all()
+
+
+def test_a_full_disk_is_noticed_before_the_first_step(tmp_path, monkeypatch):
+    """The file takes all its room when it is made: nothing is half written, and nothing is killed later."""
+    table = mapped_file(tmp_path / "x.bin", (1000, 3))
+    assert (tmp_path / "x.bin").stat().st_blocks * 512 >= table.nbytes == 12_000
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(solve_module.os, "posix_fallocate", full)
+    with pytest.raises(StoreError, match=r"x\.bin: No space left on device.*free space"):
+        mapped_file(tmp_path / "x.bin", (1000, 3))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_vectors_without_room_live_in_a_file(tmp_path):

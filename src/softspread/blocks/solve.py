@@ -7,7 +7,9 @@ runs a segment: :func:`run_segment` keeps the vectors of all blocks in this proc
 leaves them where they were computed. Both call the same functions of one block.
 """
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +20,7 @@ from softspread.blocks.chebyshev import RightSide, omegas, residual_of_block, st
 from softspread.blocks.inputs import votes_of_block
 from softspread.blocks.job import Job
 from softspread.blocks.operator import BlockOperator, read_operator
+from softspread.errors import StoreError
 
 SEGMENT = 24  # steps between two checkpoints
 SOLVE_SHARE = 0.1  # of tol, as a fit in memory solves
@@ -129,7 +132,7 @@ class Vectors:
         shape = n, self.n_columns
         if 8 * n * self.n_columns <= room or not self.job.store.is_local:
             return np.empty(shape, dtype=np.float32)
-        return np.memmap(self.job.store.path(f"scratch-{name}.bin"), dtype=np.float32, mode="w+", shape=shape)
+        return mapped_file(Path(self.job.store.path(f"scratch-{name}.bin")), shape)
 
     def rows(self, block: int) -> slice:
         """Places of a block."""
@@ -152,6 +155,19 @@ class Vectors:
         return np.array(
             residual_of_block(operator, alpha, x, self.x[operator.halo], self.rights[block], workers)
         )
+
+
+def mapped_file(path: Path, shape: tuple[int, int]) -> AnyArray:
+    """A table in a file that takes all its room now: a disk that fills up later would kill the process."""
+    try:
+        with path.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, max(1, 4 * shape[0] * shape[1]))
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise StoreError(
+            f"cannot write {path}: {error.strerror or error}. Check the folder and the free space."
+        ) from error
+    return np.memmap(path, dtype=np.float32, mode="r+", shape=shape)
 
 
 class Operators:
