@@ -1,17 +1,18 @@
 """Runs in blocks: processor seconds by stage, memory and disk by size; Dask beside a fit in memory.
 
-`python -m benchmarks.bench_blocks --sizes 30000,100000,300000 --cluster 100000 --out blocks.json`
+`python -m benchmarks.bench_blocks --sizes 300000,1000000 --cluster 1000000 --out blocks.json`
 
 Each size is a process of its own, with one thread unless told otherwise. With `--kill 60,300` the process is
 killed (SIGKILL) after so many seconds, and again after so many more, and each time started again; what all
 attempts took is added up. `python -m experiments.blocks blocks.json` fits a cost model to the records and
 stores the tables of the documentation. A `--folder` is kept: the same call goes on where an earlier one,
-killed from outside, has stood.
+killed from outside, has stood. `--cells 100,1000` measures the parts that grow with the number of cells.
 """
 
 import argparse
 import json
 import os
+import pickle
 import resource
 import subprocess
 import sys
@@ -38,6 +39,8 @@ from benchmarks._common import (
 )
 
 ALPHA = 0.9
+SEARCHED = 40_000  # items whose nearest centres are found
+TOUCHED = 13  # blocks that a block touches in the measured runs
 SAMPLED = 2.0  # seconds between two looks at memory and disk
 
 
@@ -130,6 +133,35 @@ def on_dask(given: argparse.Namespace) -> Record:
         "peak": max(size for _, size in workers),
         "peak_of_driver": peak_bytes(),
         **facts_of(done),
+    }
+
+
+def many_cells(n_cells: int) -> Record:
+    """What grows with the number of cells: their centres, the search among them, what each task is told."""
+    from sklearn.metrics import pairwise_distances_argmin
+
+    from softspread._common.threads import Workers
+    from softspread.blocks.partition import RULE, choose_centres, two_nearest
+
+    sample, rng = make_items(RULE.sample_per_cell * n_cells, 0)[0], np.random.default_rng(0)
+    spent = [time.process_time()]
+    centres = choose_centres(sample, n_cells, rng, Workers(1))
+    spent.append(time.process_time())
+    some = sample[:SEARCHED]
+    two_nearest(some, np.arange(len(some)), centres, Workers(1))
+    spent.append(time.process_time())
+    pairwise_distances_argmin(some, centres.astype(np.float32))
+    spent.append(time.process_time())
+    found, nearest, compared = np.diff(spent).tolist()
+    blocks = [rng.integers(len(centres), size=TOUCHED).tolist() for _ in centres]
+    told = {"sizes": [10**5] * len(centres), "visitors": blocks, "pointing": blocks, "touched": blocks}
+    return {
+        "way": "cells",
+        "cells": n_cells,
+        "centres": found,
+        "nearest": 1e6 * nearest / len(some),
+        "compared": 1e6 * compared / len(some),
+        "told": len(pickle.dumps(told | {"radii": [1.0] * len(centres)})),
     }
 
 
@@ -286,6 +318,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=_numbers, default=[30_000, 100_000, 300_000])
     parser.add_argument("--cluster", type=int, default=0, help="also memory and Dask at this size")
+    parser.add_argument("--cells", type=_numbers, default=[], help="also the parts that grow with the cells")
     parser.add_argument("--neighbors", type=int, default=N_NEIGHBORS)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--limit", default="4GB", help="memory of a process")
@@ -308,6 +341,11 @@ def main() -> None:
                 fresh("files", given, n, folder)
             records.append(fresh(way, given, n, folder))
         show(records[-1])
+        if given.out:
+            given.out.write_text(json.dumps(about | {"records": records}, indent=1))
+    for n_cells in given.cells:
+        records.append(many_cells(n_cells))
+        say(json.dumps(records[-1]))
         if given.out:
             given.out.write_text(json.dumps(about | {"records": records}, indent=1))
 

@@ -1,10 +1,13 @@
 """Runs in blocks as the documentation shows them: what was measured, the cost model, the plan to a billion.
 
-    python -m benchmarks.bench_blocks --sizes 20000,60000,150000 --cluster 60000 --out FILE
-    python -m experiments.blocks FILE
+    bench_blocks --sizes 300000,1000000,3000000 --neighbors 15 --limit 12GiB --kill 60,120 --out A
+    bench_blocks --sizes 10000000 --neighbors 15 --threads 2 --limit 12GiB --out B
+    bench_blocks --sizes "" --cluster 1000000 --neighbors 15 --threads 2 --limit 2GiB --out C
+    bench_blocks --sizes "" --cells 100,1000 --out D            (each by python -m benchmarks.bench_blocks)
+    python -m experiments.blocks A B C D
 
-reads the records and stores tables (``experiments/results/blocks.json``). The first size pays for compilation
-and is left out of the model, which is judged on the largest: a size that it was not fitted on.
+reads the records and stores tables (``experiments/results/blocks.json``). The smallest size pays for
+compilation and is left out of the model, which is fitted on the middle sizes and judged on the largest.
 """
 
 import argparse
@@ -13,38 +16,80 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from benchmarks.bench_blocks import of_attempts
 from experiments.stored import store
 
 Record = dict[str, Any]
-PLANNED = (10**6, 10**7, 10**8, 10**9)
-CORES = {10**6: 2, 10**7: 2, 10**8: 32, 10**9: 512}  # one worker per core
+PLANNED = (10**8, 10**9)
+BLOCK = 100_000  # items
+CORES = {10**8: 32, 10**9: 512}  # one worker per core
 CLASSES, BYTES = 10, 4  # of the measured runs; single precision
+CHUNK, GROUP = 1_000_000, 64  # items read at once, cells gathered at once
+TASKS_PER_BLOCK, TASKS_PER_SECOND = 10, 1_000  # outside the solve; a scheduler's, cautiously
 GROUPS = {
-    "neighbours": ("cells", "assign", "vectors", "lists", "merged", "neighbors", "recall"),
+    "neighbours": ("cells", "assign", "gathered", "vectors", "lists", "merged", "neighbors", "recall"),
     "graph": ("halves", "affinity", "operator"),
     "scales": ("remainder", "scales", "far"),
     "mass": ("solve",),
     "soft labels": ("take_votes", "labels"),
 }
+WAYS = {"blocks": "blocks, one process", "memory": "in memory", "dask": "blocks, Dask, two workers"}
+
+
+def runs_in_blocks(records: list[Record]) -> list[Record]:
+    """The runs of one process, the smallest first."""
+    return sorted((one for one in records if one["way"] == "blocks"), key=lambda one: one["n"])
 
 
 def measured(records: list[Record]) -> pd.DataFrame:
-    """Every run, a row each."""
-    ways = {"blocks": "blocks, one process", "memory": "in memory", "dask": "blocks, Dask, two workers"}
+    """Every run in blocks, a row each."""
     rows = [
         {
-            "items": one["n"],
-            "how": ways[one["way"]],
+            "items": f"{one['n']:,}",
             "CPU s": round(one["cpu"], 1),
             "us per item": round(1e6 * one["cpu"] / one["n"]),
-            "wall s": round(one["wall"]),
-            "peak of a process, GB": round(one["peak"] / 1e9, 2),
-            "disk, GB": round(one["disk"] / 1e9, 2) if "disk" in one else None,
-            "recall": one.get("recall"),
-            "blocks": one.get("blocks"),
-            "halo per item": round(one["halo"], 2) if "halo" in one else None,
+            "wall s, shared machine": round(one["wall"]),
+            "killed and resumed": one["kills"],
+            "peak, GB": round(one["peak"] / 1e9, 2),
+            "peak said before": round(one["expected_memory"] / 1e9, 2),
+            "disk, GB": round(one["disk"] / 1e9, 1),
+            "disk said before": round(one["expected_disk"] / 1e9, 1),
+            "recall": round(one["recall"], 5),
+            "blocks": one["blocks"],
+            "halo per item": round(one["halo"], 2),
         }
-        for one in records
+        for one in runs_in_blocks(records)
+    ]
+    return pd.DataFrame(rows)
+
+
+def by_stage(records: list[Record]) -> pd.DataFrame:
+    """Microseconds per item of each stage, a column per size."""
+    runs = runs_in_blocks(records)
+    names = [(stage, group) for group, stages in GROUPS.items() for stage in stages]
+    rows = [
+        {"part": group, "stage": stage}
+        | {f"{one['n']:,}": round(1e6 * one["stages"].get(stage, 0.0) / one["n"], 2) for one in runs}
+        for stage, group in names
+    ]
+    whole = {f"{one['n']:,}": round(1e6 * sum(one["stages"].values()) / one["n"], 1) for one in runs}
+    return pd.DataFrame([*rows, {"part": "all", "stage": ""} | whole])
+
+
+def on_dask(records: list[Record]) -> pd.DataFrame:
+    """Two workers beside a fit in memory with two threads."""
+    pairs = {one["way"]: one for one in records if one["way"] in ("memory", "dask")}
+    rows = [
+        {
+            "how": WAYS[way],
+            "items": f"{one['n']:,}",
+            "CPU s": round(one["cpu"], 1),
+            "wall s, shared machine": round(one["wall"]),
+            "CPU, times in memory": round(one["cpu"] / pairs["memory"]["cpu"], 2),
+            "wall, times in memory": round(one["wall"] / pairs["memory"]["wall"], 2),
+            "peak of a process, GB": round(one["peak"] / 1e9, 2),
+        }
+        for way, one in pairs.items()
     ]
     return pd.DataFrame(rows)
 
@@ -55,19 +100,19 @@ def seconds_of(record: Record, group: str) -> float:
 
 
 def model(records: list[Record]) -> pd.DataFrame:
-    """Cost per item at the second size, and what it predicts for the largest, on which it was not fitted."""
-    runs = sorted((one for one in records if one["way"] == "blocks"), key=lambda one: one["n"])
-    fitted, judged = runs[1], runs[-1]
+    """Cost per item over the middle sizes, and what it predicts for the largest, which took no part."""
+    _, *fitted, judged = runs_in_blocks(records)
+    sizes = " and ".join(f"{one['n']:,}" for one in fitted)
     rows = []
     for name in (*GROUPS, "all, CPU s", "disk, GB"):
-        each = _value(fitted, name) / fitted["n"]
+        each = sum(_value(one, name) for one in fitted) / sum(one["n"] for one in fitted)
         predicted, truth = each * judged["n"], _value(judged, name)
         rows.append(
             {
                 "part": name,
-                f"per million items, from {fitted['n']:,}": round(1e6 * each, 2),
-                f"predicted at {judged['n']:,}": round(predicted, 2),
-                "measured": round(truth, 2),
+                f"per million items, from {sizes}": round(1e6 * each, 2),
+                f"predicted at {judged['n']:,}": round(predicted, 1),
+                "measured": round(truth, 1),
                 "measured / predicted": round(truth / predicted, 2),
             }
         )
@@ -80,23 +125,64 @@ def _value(record: Record, name: str) -> float:
     return float(record["cpu"]) if name == "all, CPU s" else seconds_of(record, name)
 
 
+def unfinished(folder: Path) -> pd.DataFrame:
+    """How far a run came whose folder is kept: blocks that stand, and what its stages took until now."""
+    spent, blocks = of_attempts(folder), folder / "soft.parquet.blocks"
+    n = int(folder.name.removeprefix("n"))
+    rows = [
+        {
+            "items": f"{n:,}",
+            "stage": stage,
+            "blocks that stand": len(list((blocks / stage).glob("[0-9]*.npz"))),
+            "CPU s until now": round(seconds, 1),
+            "us per item": round(1e6 * seconds / n, 2),
+        }
+        for stage, seconds in spent["stages"].items()
+    ]
+    total = {"items": f"{n:,}", "stage": f"all, in {spent['kills'] + 1} attempts", "blocks that stand": None}
+    rows.append(total | {"CPU s until now": round(spent["cpu"], 1), "us per item": None})
+    return pd.DataFrame(rows)
+
+
+def many_cells(records: list[Record]) -> pd.DataFrame:
+    """What grows with the number of cells, measured by itself."""
+    rows = [
+        {
+            "cells": f"{one['cells']:,}",
+            "stands for items": f"{one['cells'] * BLOCK:,}",
+            "finding the centres, CPU s": round(one["centres"], 1),
+            "nearest two centres, us per item": round(one["nearest"], 2),
+            "all centres compared, us per item": round(one["compared"], 1),
+            "what a task is told, MB": round(one["told"] / 1e6, 2),
+        }
+        for one in records
+        if one["way"] == "cells"
+    ]
+    return pd.DataFrame(rows)
+
+
 def planned(records: list[Record]) -> pd.DataFrame:
-    """Core hours, disk and traffic of larger runs, at what an item took in the largest measured run."""
-    last = max((one for one in records if one["way"] == "blocks"), key=lambda one: one["n"])
+    """Larger runs at what an item took in the largest measured one, with what grows with the cells."""
+    last, cells = runs_in_blocks(records)[-1], {one["cells"]: one for one in records if one["way"] == "cells"}
     each, disk = last["cpu"] / last["n"], last["disk"] / last["n"]
     rows = []
     for n in PLANNED:
-        hours = each * n / 3600
+        blocks, there = n // BLOCK, cells.get(n // BLOCK)
+        more = 0.0 if there is None else 1e-6 * there["nearest"] * n + there["centres"]
+        hours = (each * n + more) / 3600
         traffic = last["halo"] * CLASSES * BYTES * last["steps"] * n
+        tasks = blocks * (TASKS_PER_BLOCK + 2 * last["steps"])
         rows.append(
             {
                 "items": f"{n:,}",
                 "core hours": round(hours, 1),
                 "workers of one core": CORES[n],
-                "hours": round(hours / CORES[n], 1),
+                "hours": round(hours / CORES[n], 2),
+                "scheduler, hours": round(tasks / TASKS_PER_SECOND / 3600, 2),
                 "disk, GB": round(disk * n / 1e9),
-                "sent in all steps, GB": round(traffic / 1e9, 1),
+                "sent in all steps, GB": round(traffic / 1e9),
                 "vectors of a worker, GB": round(2 * CLASSES * BYTES * n / CORES[n] / 1e9, 2),
+                "pieces read while gathering": f"{n // CHUNK * -(-blocks // GROUP):,}",
             }
         )
     return pd.DataFrame(rows)
@@ -104,15 +190,27 @@ def planned(records: list[Record]) -> pd.DataFrame:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", type=Path)
-    document = json.loads(parser.parse_args().file.read_text())
-    records = [one for one in document["records"] if one["way"] != "model"]
+    parser.add_argument("files", type=Path, nargs="+")
+    parser.add_argument(
+        "--unfinished", type=Path, help="folder of a run that is not complete, such as n10000000"
+    )
+    given = parser.parse_args()
+    documents = [json.loads(path.read_text()) for path in given.files]
+    records = [one for document in documents for one in document["records"]]
     tables = {
         "Runs in blocks": measured(records),
+        "Time per item by stage, microseconds": by_stage(records),
         "A cost model, judged on a size it was not fitted on": model(records),
+        "Two Dask workers beside a fit in memory": on_dask(records),
+        "What grows with the number of cells": many_cells(records),
         "Larger runs, extrapolated": planned(records),
     }
-    print(store("blocks", tables, [document["run"]]))
+    tables = {title: table for title, table in tables.items() if len(table)}
+    if given.unfinished:
+        tables["A run that is not complete"] = unfinished(given.unfinished)
+    for title, table in tables.items():
+        print(f"\n{title}\n{table.to_string(index=False)}")
+    print(store("blocks", tables, [document["run"] for document in documents]))
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 LIBRARIES = ("dask", "distributed", "fsspec", "pyarrow")
+QUIET_WORKERS = {"distributed.worker.profile.enabled": False}  # nobody looks at samples taken every 10 ms
 LOCAL_WORKERS = 2  # processes of ``--cluster local``, one thread each
 
 
@@ -192,9 +193,11 @@ def lost_cluster_explained() -> Iterator[None]:
 def connected(address: str, memory_limit: int) -> Iterator["Client"]:
     """A client for ``local``, which starts two processes here, or for the address of a scheduler."""
     with needs_extra("cluster", "--cluster needs dask and distributed"):
+        import dask
         from distributed import Client, LocalCluster
     if address == "local":
         with (
+            dask.config.set(QUIET_WORKERS),
             LocalCluster(
                 n_workers=LOCAL_WORKERS,
                 threads_per_worker=1,

@@ -18,10 +18,10 @@ from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread._kernels.blocks import widen_rows
 from softspread._kernels.neighbors import drop_self, sort_rows, squared_distances
 from softspread.blocks.job import Job
+from softspread.blocks.places import NOBODY, PlaceSet
 from softspread.graph.neighbors import RECALL_SAMPLE, TIE, nearest_items
 from softspread.graph.search import search_neighbors
 
-NOBODY = -1  # in place of a neighbour that is not known
 EXACT = ("exact", "tree", "brute")  # searches after which all cells are looked into
 ROUNDING = 1e-12  # of squared distances to centres, as a share of the largest
 ROWS_AT_ONCE = 8_192  # of a pass over neighbours' neighbours, per thread
@@ -99,21 +99,20 @@ def refine_lists(job: Job, block: int) -> dict[str, Any]:
     near, squared = merged["near"], merged["squared"]
     start = int(job.layout.starts[block])
     own = np.arange(start, start + len(near))
-    close = _distinct(own, near)
+    close = PlaceSet.of(job.layout, own, near).places
     lists = rows_of_blocks(job, "merged", "near", close)
-    region = _distinct(close, lists)
-    X = rows_of_blocks(job, "vectors", "X", region)
-    table = np.full((len(region), near.shape[1]), NOBODY)
-    table[np.searchsorted(region, close)] = _numbered(lists, region)
-    indices = _numbered(near, region)
-    mine = np.searchsorted(region, own)
+    region = PlaceSet.of(job.layout, close, lists)
+    X = rows_of_blocks(job, "vectors", "X", region.places)
+    table = np.full((len(region.places), near.shape[1]), NOBODY)
+    table[region.numbers(close)] = region.numbers(lists)
+    indices, mine = region.numbers(near), region.numbers(own)
 
     def work(first: int) -> None:
         widen_rows(X, table, mine, first, min(len(near), first + ROWS_AT_ONCE), indices, squared)
 
     with job.workers() as workers:
         workers.run(work, range(0, len(near), ROWS_AT_ONCE))
-    found = np.where(indices >= 0, region[indices], NOBODY)
+    found = np.where(indices >= 0, region.places[indices], NOBODY)
     missing = np.flatnonzero((found < 0).any(axis=1))
     if len(missing):  # a cell with too few members: everybody is asked
         empty = np.full((len(missing), _k(job)), NOBODY), np.full((len(missing), _k(job)), np.inf)
@@ -124,22 +123,12 @@ def refine_lists(job: Job, block: int) -> dict[str, Any]:
     return _write_neighbors(job, block, found, squared)
 
 
-def _distinct(*places: IntArray) -> IntArray:
-    found = np.unique(np.concatenate([part.ravel() for part in places]))
-    return found[found >= 0]
-
-
-def _numbered(places: IntArray, region: IntArray) -> IntArray:
-    """Places as rows of a region that holds them all."""
-    return np.where(places >= 0, np.searchsorted(region, places), NOBODY)
-
-
 def rows_of_blocks(job: Job, stage: str, name: str, places: IntArray) -> AnyArray:
     """Rows of an array that is kept in blocks, at ascending places."""
     blocks = job.layout.block_of(places)
     parts = []
-    for block in np.unique(blocks).tolist():
-        here = places[blocks == block] - job.layout.starts[block]
+    for block in np.flatnonzero(np.bincount(blocks)).tolist():
+        here = places[slice(*np.searchsorted(blocks, [block, block + 1]))] - job.layout.starts[block]
         parts.append(job.store.read(stage, block, [name])[name][here])
     return np.concatenate(parts)
 

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from softspread._common.types import AnyArray, FloatArray, IndexArray, IntArray
 from softspread.blocks.job import Job
 from softspread.blocks.neighbors import rows_of_blocks
+from softspread.blocks.places import PlaceSet
 from softspread.graph.builders import gaussian_weights
 
 
@@ -60,7 +61,7 @@ def halve_edges(job: Job, block: int) -> dict[str, Any]:
     for other, mine in enumerate(np.split(order, cuts)):
         if len(mine):
             arrays |= {f"from_{other}": source[mine], f"to_{other}": near[mine], f"w_{other}": weights[mine]}
-    touched = np.unique(home).tolist()
+    touched = np.flatnonzero(np.bincount(home)).tolist()
     return job.store.write("halves", block, arrays, {"touched": touched})
 
 
@@ -77,7 +78,8 @@ def add_halves(job: Job, block: int) -> dict[str, Any]:
     if not ends:  # every weight of the block has underflowed
         ends = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
     rows, places, weights = (np.concatenate(part) for part in zip(*ends, strict=True))
-    distinct, columns = np.unique(places, return_inverse=True)
+    ends_of_edges = PlaceSet.of(job.layout, places)
+    columns, distinct = ends_of_edges.numbers(places), ends_of_edges.places
     A = csr_array((weights, (rows - start, columns)), shape=(size, len(distinct)))
     A.sum_duplicates()
     arrays = {
@@ -98,9 +100,9 @@ def normalize_block(job: Job, block: int) -> dict[str, Any]:
     A = job.store.read("affinity", block)
     places, indptr = A["places"], A["indptr"]
     outside = (places < start) | (places >= end)
-    halo = np.unique(places[outside])
-    columns = places - start
-    columns[outside] = (end - start) + np.searchsorted(halo, places[outside])
+    beyond = PlaceSet.of(job.layout, places[outside])
+    halo, columns = beyond.places, places - start
+    columns[outside] = (end - start) + beyond.numbers(places[outside])
     degrees = A["degrees"]
     others = rows_of_blocks(job, "affinity", "degrees", halo) if len(halo) else np.empty(0)
     root = np.sqrt(np.where((every := np.concatenate([degrees, others])) > 0, every, 1.0))
@@ -111,7 +113,7 @@ def normalize_block(job: Job, block: int) -> dict[str, Any]:
         "columns": columns.astype(np.uint32),
         "values": values.astype(np.float32),
         "halo": halo,
-        "boundary": np.unique(rows[outside]),
+        "boundary": np.flatnonzero(np.bincount(rows[outside])),
         "degrees": degrees,
     }
     touched = np.unique(job.layout.block_of(halo)).tolist() if len(halo) else []

@@ -8,10 +8,11 @@ certificate was not reached, and never takes a missing row for an empty one.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from softspread._common.types import AnyArray, FloatArray, IntArray
+from softspread._common.types import FloatArray, IntArray
 from softspread._kernels.local_scales import LocalWork, local_work
 from softspread._kernels.system import System
 from softspread.blocks.job import Job
@@ -41,53 +42,86 @@ class Region:
         return local_work(n, rows, min(n, 10 * rows) + longest, edges)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
-    """Rows of S with places as columns."""
+class _Patch:
+    """One block while a region grows."""
 
-    places: IntArray
-    counts: IntArray
-    columns: IntArray
-    values: AnyArray
-    degrees: FloatArray
+    def __init__(self, job: Job, block: int) -> None:
+        self.job, self.block = job, block
+        self.start, end = (int(edge) for edge in job.layout.starts[block : block + 2])
+        self.known = np.zeros(end - self.start, dtype=bool)  # items with rows in the region
+        self.met = np.zeros(end - self.start, dtype=bool)  # those, and the ends of their edges
+        self.numbers = np.full(end - self.start, -1)  # in the region, once it is complete
+
+    @cached_property
+    def operator(self) -> BlockOperator:
+        """The block's rows, read when the first is needed."""
+        return read_operator(self.job, self.block)
+
+    def edges(self, rows: IntArray) -> tuple[IntArray, IntArray]:
+        """Edges of some rows: where they stand in the operator, and how many each row has."""
+        counts = np.diff(self.operator.indptr)[rows]
+        return _ranges(self.operator.indptr[rows], counts), counts
+
+    def enter(self, rows: IntArray) -> IntArray:
+        """Give some items their rows; returns the places in other blocks that they touch."""
+        self.known[rows] = True
+        columns, n_own = self.operator.columns[self.edges(rows)[0]], self.operator.n_items
+        own = columns < n_own
+        self.met[columns[own]] = True
+        touched = np.zeros(len(self.operator.halo), dtype=bool)
+        touched[columns[~own] - n_own] = True
+        return np.asarray(self.operator.halo[touched])
+
+
+class _Patches:
+    """The blocks of a region, by number."""
+
+    def __init__(self, job: Job) -> None:
+        self.job, self.found = job, dict[int, _Patch]()
+
+    def meet(self, places: IntArray) -> None:
+        """Take note of places, ascending."""
+        for block, local in self._by_block(places):
+            if block not in self.found:
+                self.found[block] = _Patch(self.job, block)
+            self.found[block].met[local] = True
+
+    def numbers(self, places: IntArray) -> IntArray:
+        """Numbers in the region of places, ascending; -1 for those outside."""
+        found = [np.full(len(local), -1) for _, local in self._by_block(places)]
+        for part, (block, local) in zip(found, self._by_block(places), strict=True):
+            if block in self.found:
+                part[:] = self.found[block].numbers[local]
+        return np.concatenate([places[:0], *found])
+
+    def _by_block(self, places: IntArray) -> list[tuple[int, IntArray]]:
+        home = self.job.layout.block_of(places)
+        blocks = np.flatnonzero(np.bincount(home))
+        parts = np.split(places, np.searchsorted(home, blocks[1:]))
+        return [
+            (block, part - self.job.layout.starts[block])
+            for block, part in zip(blocks.tolist(), parts, strict=False)
+        ]
+
+    def in_order(self) -> list[_Patch]:
+        """The blocks in the order of their items."""
+        return [self.found[block] for block in sorted(self.found)]
 
 
 def grow_region(job: Job, seeds: IntArray, alpha: float, rings: int, most_rows: int) -> Region:
     """Whole rows of the seeds and of ``rings`` rings of neighbours, at most ``most_rows``."""
-    cache: dict[int, BlockOperator] = {}
-    found, known = [], np.empty(0, dtype=np.int64)
-    frontier = np.unique(seeds)
+    patches, n_known = _Patches(job), 0
+    patches.meet(np.unique(seeds))
     for ring in range(rings + 1):
-        if not len(frontier) or (ring and len(known) + len(frontier) > most_rows):
+        frontier = [(patch, np.flatnonzero(patch.met & ~patch.known)) for patch in patches.in_order()]
+        n_more = sum(len(rows) for _, rows in frontier)
+        if not n_more or (ring and n_known + n_more > most_rows):
             break
-        rows = _rows_at(job, frontier, cache)
-        found.append(rows)
-        known = np.union1d(known, frontier)
-        frontier = np.setdiff1d(rows.columns, known)
-    return _assembled(found, known, alpha)
-
-
-def _rows_at(job: Job, places: IntArray, cache: dict[int, BlockOperator]) -> _Rows:
-    blocks = job.layout.block_of(places)
-    parts = []
-    for block in np.unique(blocks).tolist():
-        if block not in cache:
-            cache[block] = read_operator(job, block)
-        start = int(job.layout.starts[block])
-        parts.append(_rows_of(cache[block], start, places[blocks == block] - start))
-    joined = (np.concatenate([getattr(part, name) for part in parts]) for name in _Rows.__slots__)
-    return _Rows(*joined)
-
-
-def _rows_of(operator: BlockOperator, start: int, rows: IntArray) -> _Rows:
-    """Some rows of one block."""
-    counts = np.diff(operator.indptr)[rows]
-    edges = _ranges(operator.indptr[rows], counts)
-    columns = operator.columns[edges].astype(np.int64)
-    outside = columns >= operator.n_items
-    columns[outside] = operator.halo[columns[outside] - operator.n_items]
-    columns[~outside] += start
-    return _Rows(rows + start, counts, columns, operator.values[edges], operator.degrees[rows])
+        n_known += n_more
+        touched = [patch.enter(rows) for patch, rows in frontier if len(rows)]
+        for places in touched:
+            patches.meet(places)
+    return _assembled(patches, n_known, alpha)
 
 
 def _ranges(first: IntArray, counts: IntArray) -> IntArray:
@@ -97,23 +131,30 @@ def _ranges(first: IntArray, counts: IntArray) -> IntArray:
     return np.asarray(np.arange(total) + np.repeat(first - (ends - counts), counts))
 
 
-def _assembled(found: list[_Rows], known: IntArray, alpha: float) -> Region:
+def _assembled(patches: _Patches, n_known: int, alpha: float) -> Region:
     """Rows in ascending order of their places, then the items beyond, each behind a wall."""
-    places = np.concatenate([rows.places for rows in found])
-    counts = np.concatenate([rows.counts for rows in found])
-    columns = np.concatenate([rows.columns for rows in found])
-    values = np.concatenate([rows.values for rows in found])
-    order = np.argsort(places)
-    edges = _ranges((np.cumsum(counts) - counts)[order], counts[order])
-    columns, values = columns[edges], values[edges].astype(np.float64)
-    beyond = np.setdiff1d(columns, known)
-    numbers = np.searchsorted(known, columns)
-    inside = numbers < len(known)
-    inside[inside] = known[numbers[inside]] == columns[inside]
-    numbers[~inside] = len(known) + np.searchsorted(beyond, columns[~inside])
-    ends = np.cumsum(counts[order])
-    walls = (ends[-1] if len(ends) else 0) + WALL * np.arange(1, len(beyond) + 1)
+    n_inside, n_beyond = 0, 0
+    for patch in patches.in_order():
+        inside, beyond = np.flatnonzero(patch.known), np.flatnonzero(patch.met & ~patch.known)
+        patch.numbers[inside] = n_inside + np.arange(len(inside))
+        patch.numbers[beyond] = n_known + n_beyond + np.arange(len(beyond))
+        n_inside, n_beyond = n_inside + len(inside), n_beyond + len(beyond)
+    places, counts, columns, values, degrees = [], [], [], [], []
+    for patch in patches.in_order():
+        rows = np.flatnonzero(patch.known)
+        if not len(rows):
+            continue
+        edges, per_row = patch.edges(rows)
+        numbers = np.concatenate([patch.numbers, patches.numbers(patch.operator.halo)])
+        places.append(patch.start + rows)
+        counts.append(per_row)
+        columns.append(numbers[patch.operator.columns[edges]].astype(np.uint32))
+        values.append(patch.operator.values[edges].astype(np.float64))
+        degrees.append(patch.operator.degrees[rows])
+    ends = np.cumsum(np.concatenate(counts))
+    walls = ends[-1] + WALL * np.arange(1, n_beyond + 1)
     indptr = np.concatenate([[0], ends, walls]).astype(np.int64)
-    degrees = np.concatenate([np.concatenate([rows.degrees for rows in found])[order], np.zeros(len(beyond))])
-    root = np.sqrt(np.where(degrees > 0, degrees, 1.0))
-    return Region(known, System(indptr, numbers.astype(np.uint32), values, root, alpha), degrees)
+    all_degrees = np.concatenate([*degrees, np.zeros(n_beyond)])
+    root = np.sqrt(np.where(all_degrees > 0, all_degrees, 1.0))
+    system = System(indptr, np.concatenate(columns), np.concatenate(values), root, alpha)
+    return Region(np.concatenate(places), system, all_degrees)
