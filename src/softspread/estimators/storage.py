@@ -307,9 +307,10 @@ def _put_blend(est: SoftLabeler, header: dict[str, Any], arrays: dict[str, AnyAr
     arrays |= {f"blend.{name}": array for name, array in blend.items()}
     arrays |= {f"live.{name}": array for name, array in est._live.arrays().items()}
     header["models"] = list(est._models)
-    models, objects = _pack_votes("models", est._model_votes)
-    arrays |= models
-    header["objects"] += objects
+    if est._models:
+        models, objects = _pack_votes("models", est._model_votes)
+        arrays |= models
+        header["objects"] += objects
     header["features_given"] = est._features is not None
     if est._features is not None:
         arrays["features"] = est._features
@@ -317,7 +318,7 @@ def _put_blend(est: SoftLabeler, header: dict[str, Any], arrays: dict[str, AnyAr
 
 def _take_blend(est: SoftLabeler, header: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
     est._check_parameters()
-    est._models = tuple(header.get("models", ()))  # files of older versions hold none
+    est._models = tuple(header["models"])
     est._model_votes = VoteTable.empty()
     if est._models:
         est._model_votes = _unpack_votes("models", arrays, set(header["objects"]), KEEP)
