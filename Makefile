@@ -15,7 +15,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q tests/test_public_face.py  # numpydoc validation of every public docstring
+	$(BIN)/python -m pytest -q tests/test_public_face.py tests/test_prose.py  # numpydoc's and proselint's view of docs and docstrings
 	$(BIN)/codespell src docs examples tests benchmarks experiments README.md CHANGELOG.md CONTRIBUTING.md
 
 docs: $(VENV)/.test  ## build the documentation into docs/_build/html, with every example of the gallery; any warning is an error

@@ -28,6 +28,7 @@ extensions = [
     "native_math",
     "command_line",
     "python_names",
+    "formulas",
     "measurements",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}

@@ -316,3 +316,15 @@ def test_the_voting_page_documents_every_route():
     paths = {re.sub(r"\{\w+\}", "{}", route.path).removeprefix("/api/v1/") for route in routes}
     assert len(paths) > 20
     assert {path for path in paths if not {path, path.removesuffix("/{}")} & listed} == set()
+
+
+def test_names_of_formulas_become_links_outside_code():
+    """Each defined name has a target; a name in code, in another link or unknown stays as it is."""
+    formulas = extension("formulas")
+    page = formulas.with_targets((ROOT / "docs/theory.md").read_text())
+    names = set(formulas.DEFINED.findall(page))
+    assert len(names) > 20
+    assert page.count("(formula-") == len(names)
+    text = "by [mass] and [trust](a.md), `[mass]`, [nothing]\n```python\nx[mass]\n```\n"
+    linked = formulas.with_links(text, names)
+    assert linked == text.replace("by [mass]", "by {ref}`[mass] <formula-mass>`")

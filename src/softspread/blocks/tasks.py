@@ -3,7 +3,7 @@
     cells -> assign -> gathered -> vectors -> (lists -> merged ->) neighbors -> halves -> affinity -> operator
     remainder -> scales -> far -> [solve] -> labels
 
-:func:`run_task` is all that a driver calls. A block that cannot be read is made again on the spot.
+:func:`run_task` is all that a driver calls. A block that cannot be read is made again at once.
 """
 
 from collections.abc import Callable

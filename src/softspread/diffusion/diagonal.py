@@ -3,7 +3,7 @@
     phi_qq = M_qq / s_q        theory: [leave one out], [scale]
 
 Leaving an item's own votes out of its mass takes nothing but phi_qq. Every solve for a scale also gives M_qq,
-so phi_qq costs nothing more. Where one scale takes many milliseconds or there are very many, a sample of M_qq
+so phi_qq costs nothing more. Where one scale takes many milliseconds or there are many, a sample of M_qq
 is found and the rest is read off it,
 
     log M_qq  ~  quadratic in log h_q and log sqrt(d_q),  h_q = M_qq at another alpha  theory: [scale sample]

@@ -84,7 +84,7 @@ def sison_glaz(counts: FloatArray, confidence_level: float) -> Ends:
     Returns
     -------
     lower, upper : (n, n_classes) in [0, 1]; all of [0, 1] for items without votes, and where no number
-        reaches the level by the approximation: with very few votes, or nearly all for one class
+        reaches the level by the approximation: with few votes, or nearly all for one class
     """
     level = validation.between_0_and_1("confidence_level", confidence_level)
     rows, back = np.unique(counts, axis=0, return_inverse=True)

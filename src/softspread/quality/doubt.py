@@ -38,7 +38,7 @@ class DoubtRule:
     differ: float = 0.25  # votes for another class than the one shown
     wrong: float = 0.3  # wrong classes, given these
     wrong_add: float = 0.005  # and in absolute terms: none of a thousand is not none
-    tails: float = 4.0  # degrees of freedom of Student's t: some models are very wrong
+    tails: float = 4.0  # degrees of freedom of Student's t: some models are far off
     least_error: float = 0.02  # of a held-out score, which no bootstrap may claim to know better
     per_world: int = 50  # draws of the factors
     # Draws that an interval rests on at least: where all worlds contradict the votes, what the votes say is

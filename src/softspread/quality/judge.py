@@ -104,7 +104,7 @@ def judge(
 
 
 class _Scores(NamedTuple):
-    """Scores of held-out votes, (samples,): the first of all trials, the others of a bootstrap over items."""
+    """Scores of held-out votes, (samples,): first those of the items as they are, then of a bootstrap."""
 
     brier: FloatArray
     cross: FloatArray
@@ -132,7 +132,7 @@ def _agreement(drawn: FloatArray, n_judged: int, level: float) -> Estimate:
 
 
 def _some_items(evidence: Evidence, rng: np.random.Generator, most: int) -> Evidence:
-    """A random sample of the voted items where there are very many, half of it with two or more votes.
+    """A random sample of the voted items where there are many, half of it with two or more votes.
 
     Each half speaks for all items of its kind.
     """

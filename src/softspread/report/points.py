@@ -1,4 +1,4 @@
-"""A map of very many items: dots on a canvas, coloured by class, evidence or uncertainty.
+"""A map of many items: dots on a canvas, coloured by class, evidence or uncertainty.
 
 X (n, d)  ->  two main directions  ->  a sample of at most 200,000 dots  ->  nine bytes each in the page
 """

@@ -177,9 +177,7 @@ def _one(key: str, trial: Trial, bench: Bench) -> Result:
     started = time.process_time()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", SoftspreadWarning
-            )  # trials with very few votes are meant to have them
+            warnings.simplefilter("ignore", SoftspreadWarning)  # trials with few votes are meant to have them
             rows = measure(trial, bench)
     except (MissingExtraError, LackingError) as error:
         return key, [], str(error)

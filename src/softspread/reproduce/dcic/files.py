@@ -5,7 +5,7 @@
     output_datasets/<Name>-<method>-<annotations>-<share>/...-<v>.json        what a method made
 
 Paths start at the dataset's name. Initial annotations are drawn as the benchmark draws them, from the same
-generator with the same seeds, so that a method here starts from the very annotations that it has there.
+generator with the same seeds, so that a method here starts from the same annotations as there.
 """
 
 import json

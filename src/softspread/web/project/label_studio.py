@@ -229,7 +229,7 @@ class LabelStudio:
             yield service.skip(who, item, key, origin=ORIGIN)
 
     def _written(self, annotations: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], Entry]:
-        """Of these annotations those that the log has in this very form, taken back since or not."""
+        """Of these annotations those that the log has in exactly this form, taken back since or not."""
         keys = [_key(annotation) for annotation in annotations]
         with self._service.store.reading() as connection:
             parts = (keys[start : start + AT_ONCE] for start in range(0, len(keys), AT_ONCE))

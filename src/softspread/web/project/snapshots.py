@@ -1,6 +1,6 @@
 """The last fit in a file of its own, so that a restart need not learn from the whole log again.
 
-Learned  ->  data folder/learned-<entries of the log>.npz  ->  Learned, if it is a fit of this very log
+Learned  ->  data folder/learned-<entries of the log>.npz  ->  Learned, if it is a fit of this log
 
 The log is the truth: a file is used only if its votes are those that stood at that entry.
 """
