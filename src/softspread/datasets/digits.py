@@ -96,7 +96,7 @@ def reduced(X: AnyArray, technique: str, seed: int = 0) -> FloatArray:
         return np.asarray(X, dtype=np.float64)
     kind, d = split_technique(technique)
     if kind == "umap":
-        with needs_extra("embed", "umap features need umap-learn"):
+        with needs_extra("umap", "umap features need umap-learn"):
             from umap import UMAP
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it says that a seed turns off its threads

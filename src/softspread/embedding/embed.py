@@ -24,8 +24,7 @@ from softspread.embedding.encoders.registry import find_encoder
 from softspread.embedding.feature_store import FeatureStore
 from softspread.embedding.items import Items, check_source, find_items
 from softspread.embedding.loader import Batch, Skipped, in_order, load_batches
-from softspread.embedding.reducers.by_name import fit_reducer
-from softspread.embedding.reducers.registry import REDUCERS
+from softspread.embedding.reducers.by_name import check_reducer, fit_reducer
 from softspread.embedding.result import Embedding
 from softspread.errors import InputError
 
@@ -165,7 +164,8 @@ def embed(
     >>> embed(images[:3], encoder="pixels:8", like=space).X.shape
     (3, 5)
     """
-    REDUCERS.check(reduce)
+    if like is None:
+        check_reducer(reduce)
     validation.count("dim", dim, 1)
     seed = validation.count("random_state", random_state)
     options = EncodingOptions(batch_size, device, half, skip_corrupt, cache, download, n_jobs, verbose)

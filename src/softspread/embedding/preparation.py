@@ -174,7 +174,7 @@ def _reason(error: Exception) -> str:
 
 
 def _opened(content: "bytes | AnyArray | Image") -> "Image":
-    with needs_extra("embed", "images need Pillow"):
+    with needs_extra("images", "images need Pillow"):
         from PIL import Image
     if isinstance(content, bytes):
         if not content:

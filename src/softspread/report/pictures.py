@@ -17,7 +17,7 @@ class Thumbnails:
     """Pictures of items, found by id with or without the ending; None where there is none."""
 
     def __init__(self, folder: str | Path) -> None:
-        with needs_extra("embed", "thumbnails need Pillow"):
+        with needs_extra("images", "thumbnails need Pillow"):
             import PIL  # noqa: F401
         self.folder = Path(folder)
         if not self.folder.is_dir():

@@ -5,7 +5,7 @@ import pytest
 from softspread.embedding.embed import embed
 from softspread.embedding.reducers.by_name import reducer_from
 from softspread.embedding.result import Embedding
-from softspread.errors import InputError, StoreError
+from softspread.errors import InputError, MissingExtraError, StoreError
 
 
 @pytest.mark.parametrize("reduce", ["none", "pca", "isomap"])
@@ -44,3 +44,16 @@ def test_a_saved_reducer_we_do_not_know_is_refused():
         reducer_from("pca", {}, {})
     with pytest.raises(StoreError, match="lacks"):
         reducer_from("auto", {}, {})
+
+
+@pytest.mark.parametrize("reduce", ["auto", "umap"])
+def test_a_missing_library_is_told_before_anything_is_encoded(reduce, monkeypatch):
+    """Not after the hours that a model takes; what needs nothing still works."""
+    monkeypatch.setattr("softspread.embedding.reducers.by_name.find_spec", lambda name: None)
+
+    def never(texts):
+        raise AssertionError(f"encoded {len(texts)} texts")
+
+    with pytest.raises(MissingExtraError, match=r"softspread\[umap\].*--reduce pca"):
+        embed(["a", "b"], encoder=never, reduce=reduce)
+    assert embed([[0.0, 1.0], [1.0, 0.0]], encoder="none", reduce="none").X.shape == (2, 2)

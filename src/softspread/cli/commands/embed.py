@@ -185,14 +185,14 @@ def embed_dataset(
     )
     from softspread.datasets.registry import home_of, load_items, source_of
     from softspread.embedding.encoders.registry import find_encoder
-    from softspread.embedding.reducers.registry import REDUCERS
+    from softspread.embedding.reducers.by_name import check_reducer
 
     if encoder_options.skip_corrupt or space.normalize:
         raise InputError(
             "a dataset's features are those of all its images as the encoder gives them; leave out "
             "--skip-corrupt and --normalize."
         )
-    reducers = [REDUCERS.check(part) for part in _several(space.reduce)]
+    reducers = [check_reducer(part) for part in _several(space.reduce)]
     if "auto" in reducers:
         reducers = ["umap"]
     sizes = [_dimension(size) for size in _several(space.dim)]
@@ -232,7 +232,7 @@ def _embed(
     like: Path | None,
     zero_shot: tuple[str | None, str],
 ) -> None:
-    from softspread.embedding.reducers.registry import REDUCERS
+    from softspread.embedding.reducers.by_name import check_reducer
     from softspread.embedding.result import Embedding
     from softspread.embedding.zero_shot import prompts, zero_shot_of
     from softspread.io.matching import read_classes
@@ -240,7 +240,8 @@ def _embed(
     if out is None:
         raise InputError("where should the embedding go? Add -o X.parquet.")
     dim, encoder, how = _dimension(space.dim), space.encoder, dict[str, Any]()
-    REDUCERS.check(space.reduce)
+    if like is None:
+        check_reducer(space.reduce)
     names, template = read_classes(zero_shot[0]), zero_shot[1]
     if names is not None:
         prompts(names, template)  # wrong sentences are refused before hours of encoding

@@ -40,7 +40,7 @@ class UmapReducer:
         with warnings.catch_warnings():
             # it says that tensorflow is absent, that a seed means one thread, and how it joins components
             warnings.simplefilter("ignore")
-            with needs_extra("embed", "UMAP needs umap-learn; choose reduce='pca', or install it"):
+            with needs_extra("umap", "UMAP needs umap-learn; choose reduce='pca', or install it"):
                 import umap
             k = min(NEIGHBORS, len(F) - 1)
             fitted = umap.UMAP(
