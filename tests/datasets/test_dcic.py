@@ -32,10 +32,10 @@ def test_what_is_missing_is_said(root):
     with pytest.raises(LackingError, match="zenodo"):
         dcic.read_raw(root, "Pig")
     (root / "raw_datasets" / "Toy" / "annotations.json").write_text("{}")
-    with pytest.raises(StoreError, match="no list of annotation sets"):
+    with pytest.raises(StoreError, match="not a list of annotation sets"):
         dcic.read_raw(root, "Toy")
     (root / "raw_datasets" / "Toy" / "annotations.json").write_text("{")
-    with pytest.raises(StoreError, match="no readable JSON"):
+    with pytest.raises(StoreError, match="not readable JSON"):
         dcic.read_raw(root, "Toy")
 
 

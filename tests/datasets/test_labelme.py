@@ -21,5 +21,5 @@ def test_labelme_votes_carry_their_annotators(tmp_path):
     assert data.p_true[1].argmax() == 7
     assert data.paths[1].endswith("train/opencountry/b.jpg")
     (home / "answers.txt").write_text("0 x\n")
-    with pytest.raises(StoreError, match="no table of numbers"):
+    with pytest.raises(StoreError, match="not a table of numbers"):
         load_labelme(tmp_path)

@@ -40,5 +40,5 @@ def test_images_are_squeezed_to_squares(tmp_path):
     part = read_images([tmp_path / "b.png"], 3, np.array([[1, 1, 3, 3]]))
     assert (part == 9).all()
     (tmp_path / "b.png").write_text("no image")
-    with pytest.raises(StoreError, match="no readable image"):
+    with pytest.raises(StoreError, match="not a readable image"):
         read_images([tmp_path / "b.png"], 3)

@@ -316,7 +316,7 @@ def test_refused_update_changes_nothing(blobs):
     est = ProbabilisticLabelSpreading(n_neighbors=8).fit(blobs, votes)
     before, n_votes = est.predict_proba(), len(est.votes_)
     attempts = [
-        (est.update, ([3, 180], [0, 1]), "no positions"),
+        (est.update, ([3, 180], [0, 1]), "not positions"),
         (est.update, ([3], [0], None, [np.nan]), "finite"),
         (est.update, ([3, 4], [0]), "one label per item"),
         (est.undo, ([5], [0]), "never cast"),

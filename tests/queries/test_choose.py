@@ -31,7 +31,7 @@ def voted(graph):
         ({"batch_size": 0}, "batch_size must be a whole number"),
         ({"batch_size": N + 1}, "only 400 items"),
         ({"batch_size": N, "exclude": [3]}, "only 399 items"),
-        ({"exclude": [N]}, "no positions"),
+        ({"exclude": [N]}, "not positions"),
         ({"mass": np.zeros((3, 2))}, "mass must have shape"),
         ({"mass": np.full((N, 2), np.nan)}, "finite"),
         ({"vote_counts": np.zeros(3)}, "vote_counts must have shape"),
