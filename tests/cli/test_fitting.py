@@ -264,6 +264,9 @@ def test_spread_gives_what_the_library_gives(models):
     )
     np.testing.assert_allclose(pd.read_csv(models / "out.csv")["p_cat"], lab.predict_proba()[:, 0], atol=1e-6)
     assert document["models"]["summary"] == lab.judge_report().summary()
+    theirs = [name for name in lab.weights_.index if "model" in name]
+    assert len(theirs) == 4  # each by itself, all spread, all together
+    assert document["models"]["share"] == pytest.approx(lab.weights_[theirs].sum())
     assert [row["annotator"] for row in document["models"]["judges"]] == ["gpt", "claude"]
     assert document["votes"]["used"] == len(lab.votes_)
     assert document["neighbors"]["classes"][-1]["class"] == "overall"

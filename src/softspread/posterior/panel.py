@@ -111,8 +111,11 @@ def panel_experts(panel: Panel, diffusion: Diffusion, own: OwnVotes, rule: Panel
     pooled = pool(panel, own, shares, rule)
     rho = float(rhos(rule) @ correlation_law(pooled, own, shares, rule))
     final = np.where(pooled.number[:, None] > 0, together(pooled, shares, rho), smooth)
-    panel_name = f"{len(panel.models)} models together"
-    return [whole, *experts, Expert(panel_name, final[own.voted], final, size, rule.belief / 2, MODELS)]
+    return [
+        whole,
+        *experts,
+        Expert("models together", final[own.voted], final, size, rule.belief / 2, MODELS),
+    ]
 
 
 def translated(
