@@ -74,6 +74,17 @@ def test_few_votes_say_nothing():
     assert one.link.tolist() == [0, 0]
 
 
+@pytest.mark.parametrize(
+    ("rows", "weights"), [([], []), ([3, 3], [1.0, -1.0]), ([7], [1.0])], ids=["none", "taken back", "one"]
+)
+def test_next_to_no_votes_say_nothing(rows, weights):
+    """No vote, none that stands, one that has no other to be compared with."""
+    votes = VoteTable(np.array(rows, dtype=np.int64), np.zeros(len(rows), np.int64), np.array(weights))
+    found = judge_smoothness(DIFFUSION, votes, np.arange(3), np.random.default_rng(0))
+    assert found.verdict == [UNKNOWN] * 4
+    assert found.warning is None
+
+
 def test_neighbours_are_the_voted_items_that_reach_most():
     """Never the item itself; shares sum to 1; agreement is that of the formula."""
     voted = np.arange(0, 300, 3)

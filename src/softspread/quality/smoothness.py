@@ -197,6 +197,8 @@ def neighbor_weights(
     diffusion: Diffusion, voted: IntArray, asked: IntArray, rule: SmoothnessRule = RULE
 ) -> csr_array:
     """(asked, voted) how much the votes on other items say about some voted items; rows sum to 1 or 0."""
+    if not len(asked):
+        return csr_array((0, len(voted)))
     place = np.full(diffusion.n_items, -1)
     place[voted] = np.arange(len(voted))
     sizes, columns, weights = [], [], []
