@@ -523,9 +523,7 @@ def main() -> None:
         "--pace", type=float, default=11.0, help="votes a second of each voter, 0 = no pause at all"
     )
     parser.add_argument("--out", type=Path, default=None, help="file of JSON lines")
-    parser.add_argument(
-        "--store", action="store_true", help="of load: for the documentation"
-    )
+    parser.add_argument("--store", action="store_true", help="of load: for the documentation")
     options = parser.parse_args()
     if options.part == "serve":
         serve(options.folder, options.voters)
