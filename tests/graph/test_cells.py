@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from softspread._common.threads import Workers
 from softspread.graph.cells import (
@@ -13,6 +14,7 @@ from softspread.graph.cells import (
     search_cells,
     true_in_cells,
 )
+from softspread.graph.neighbors import nearest_by_products
 
 SMALL = CellRule(all_pairs=60, cell_items=8)  # cells from 60 items on, of at most 8 before items move
 
@@ -120,3 +122,14 @@ def test_relabelled_items_have_the_same_neighbours(rng):
     assert plain.recall > 0.99
     same = order[moved.indices] == plain.indices[order]
     assert same.mean() > 0.98
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_visits_are_tuned_on_enough_items_to_rely_on(seed):
+    """The recall over all items, not only over the sample that is reported, is at least .999."""
+    X = np.random.default_rng(seed).normal(size=(9_000, 9)).astype(np.float32)
+    with Workers(1) as workers:
+        found = search_cells(X, 10, workers, np.random.default_rng(seed), False)
+        limit = nearest_by_products(X, X, 11, workers)[1][:, -1:] * (1 + 1e-5)
+    assert found.details["visits"] < found.details["cells"]
+    assert (found.squared <= limit).mean() >= 0.999

@@ -27,7 +27,9 @@ class CalibrationModel:
     # ----- Brier curve
     alphas: tuple[float, ...] = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
     below: int = 3  # alphas of this grid below the one in use at which the score is looked at ...
-    above: int = 2  # ... and above
+    # ... and above. Two below and one above leave intervals of davidson as they are, but those of a sine with
+    # 20,500 voted items then hold 79 % of the truth instead of 82
+    above: int = 2
     window_tol: float = 1e-4  # of the scales at these alphas; only means over many votes are read from them
     accuracy: HeldOutAccuracy = ACCURACY  # of the solves there
     curve_kappa: float = 0.01  # prior strength of the scored predictions
