@@ -76,6 +76,17 @@ def test_single_votes_say_nothing_about_trust():
     np.testing.assert_allclose(nobody.chances.sum(), 1)
 
 
+def test_without_repeats_the_share_of_the_loss_is_what_the_rule_says():
+    """E R = 1 / (2 + noise) of the whole loss, and the more others agree the less one vote against them moves."""
+    m, counts = simulated(0.1, 1, n_items=2_000)
+    trust = learned(m, counts)
+    share = (trust.law / (1 + trust.nus)).sum(axis=1)[trust.groups(np.full(len(m), np.log(1e4), np.float32), m)]
+    loss = 1 - (m.astype(float) ** 2).sum(axis=1)
+    assert np.average(share, weights=loss) == pytest.approx(1 / (2 + RULE.noise), abs=0.03)
+    by_doubt = share[np.argsort(m.max(axis=1))]
+    assert by_doubt[-400:].mean() + 0.05 < by_doubt[:400].mean()
+
+
 def test_one_heavy_vote_is_not_two_that_agree():
     """A vote of weight 5 teaches nothing, and two votes of weight 5 teach what two of weight 1 do."""
     m, counts = simulated(0.1, 2)
