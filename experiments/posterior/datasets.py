@@ -45,7 +45,8 @@ def seed_of(name: str) -> int:
     return crc32(name.encode())
 
 
-def _some(n: int, size: int, name: str) -> IntArray:
+def rows_of(n: int, size: int, name: str) -> IntArray:
+    """The items that a dataset is cut to, the same each time."""
     rng = np.random.default_rng(seed_of(name))
     return np.sort(rng.choice(n, min(size, n), replace=False))
 
@@ -69,7 +70,7 @@ def _array(path: Path, rows: IntArray) -> FloatArray:
 def cifar10h(data: Path, size: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Images, ten classes, about 50 human votes each."""
     folder = data / "cifar10h"
-    rows = _some(10_000, size, "cifar10h")
+    rows = rows_of(10_000, size, "cifar10h")
     features = _components(_array(folder / "features_efflite2_l2_f16.npy", rows), FEATURES)
     return (
         _array(folder / "features_efflite2_umap20.npy", rows),
@@ -87,7 +88,7 @@ def cifar10h_pca(data: Path, size: int) -> Parts:
 def davidson(data: Path, size: int) -> Parts:
     """Tweets, three unbalanced classes, 3 to 9 votes each."""
     folder = data / "davidson"
-    rows = _some(24_783, size, "davidson")
+    rows = rows_of(24_783, size, "davidson")
     return (
         _array(folder / "features_minilm_umap20.npy", rows),
         None,
@@ -100,7 +101,7 @@ def digits(data: Path, size: int) -> Parts:
     pixels, y = load_digits(return_X_y=True)
     forest = RandomForestClassifier(100, random_state=0)
     truth = cross_val_predict(forest, pixels, y, cv=3, method="predict_proba")
-    rows = _some(len(y), size, "digits")
+    rows = rows_of(len(y), size, "digits")
     return _components(pixels[rows], 20), None, truth[rows]
 
 
@@ -108,7 +109,7 @@ def mnist(data: Path, size: int) -> Parts:
     """Digits that nearly everybody reads alike: 98 % of the votes name the label, 2 % any class."""
     folder = data / "mnist"
     y = np.load(folder / "labels.npy").astype(np.int64)
-    rows = _some(len(y), size, "mnist")
+    rows = rows_of(len(y), size, "mnist")
     truth = np.full((len(rows), 10), MNIST_NOISE / 10)
     truth[np.arange(len(rows)), y[rows]] += 1 - MNIST_NOISE
     return _array(folder / "features_pixels_umap20.npy", rows), None, truth
@@ -118,7 +119,7 @@ def labelme(data: Path, size: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """1,000 images, eight classes; the truth is the share of about 2.5 votes."""
     folder = data / "labelme"
     votes = np.load(folder / "annotations.npy")
-    rows = _some(len(votes), size, "labelme")
+    rows = rows_of(len(votes), size, "labelme")
     counts = np.stack([(votes[rows] == c).sum(axis=1) for c in range(8)], axis=1)
     features = _components(_array(folder / "features_vgg16.npy", rows), FEATURES)
     return _array(folder / "features_vgg16_umap20.npy", rows), features, _shares(counts)
@@ -154,7 +155,7 @@ def sine(data: Path, size: int) -> Parts:
 def chaosnli(data: Path, size: int) -> Parts:
     """Sentence pairs on which people disagree, three classes, 100 votes each."""
     folder = data / "chaosnli"
-    rows = _some(1_800, size, "chaosnli")
+    rows = rows_of(1_800, size, "chaosnli")
     features = _components(_array(folder / "features_minilm_f16.npy", rows), FEATURES)
     return features[:, :50], features, _shares(_array(folder / "counts.npy", rows))
 
@@ -162,7 +163,7 @@ def chaosnli(data: Path, size: int) -> Parts:
 def mdagreement(data: Path, size: int) -> Parts:
     """Tweets, offensive or not, 5 votes each."""
     folder = data / "mdagreement"
-    rows = _some(10_753, size, "mdagreement")
+    rows = rows_of(10_753, size, "mdagreement")
     return (
         _array(folder / "features_tfidfsvd50_f16.npy", rows),
         None,
@@ -215,5 +216,5 @@ def load(name: str, data: Path, size: int = SIZE) -> Dataset:
     X, features, truth = (DESIGN | JUDGE | EXTRA)[name](data, size)
     prior = None
     if name.startswith("cifar10h"):
-        prior = _array(data / "cifar10h" / "classifier_probs.npy", _some(10_000, size, "cifar10h"))
+        prior = _array(data / "cifar10h" / "classifier_probs.npy", rows_of(10_000, size, "cifar10h"))
     return Dataset(name, role_of(name), X, features, truth, prior)

@@ -77,10 +77,11 @@ def test_single_votes_say_nothing_about_trust():
 
 
 def test_without_repeats_the_share_of_the_loss_is_what_the_rule_says():
-    """E R = 1 / (2 + noise) of the whole loss, and the more others agree the less one vote against them moves."""
+    """E R = 1 / (2 + noise) of the whole loss, and where others agree one vote against them moves less."""
     m, counts = simulated(0.1, 1, n_items=2_000)
     trust = learned(m, counts)
-    share = (trust.law / (1 + trust.nus)).sum(axis=1)[trust.groups(np.full(len(m), np.log(1e4), np.float32), m)]
+    group = trust.groups(np.full(len(m), np.log(1e4), np.float32), m)
+    share = (trust.law / (1 + trust.nus)).sum(axis=1)[group]
     loss = 1 - (m.astype(float) ** 2).sum(axis=1)
     assert np.average(share, weights=loss) == pytest.approx(1 / (2 + RULE.noise), abs=0.03)
     by_doubt = share[np.argsort(m.max(axis=1))]

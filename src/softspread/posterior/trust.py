@@ -2,10 +2,10 @@
 
     p_i ~ Dirichlet(nu_i m_i),   ln nu_i ~ N(mu + b z_i + e x_i, s^2)                    theory: [trust]
 
-z is the logarithm of the number of votes behind m, x that of 1 - max m, both measured from their mean over all
-votes, each weighted by how far it is expected to be off. Only items with two or more votes can tell: a single
-vote has law m whatever nu is. Everything they leave open about (mu, s, b, e) stays open as a
-posterior over a grid, so that with few repeated votes intervals stay wide.
+z is the logarithm of the number of votes behind m, x that of 1 - max m, both measured from their mean over
+all votes, each weighted by how far it is expected to be off. Only items with two or more votes can tell: a
+single vote has law m whatever nu is. Everything they leave open about (mu, s, b, e) stays open as a posterior
+over a grid, so that with few repeated votes intervals stay wide.
 """
 
 from dataclasses import dataclass
