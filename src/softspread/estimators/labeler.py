@@ -916,7 +916,7 @@ class SoftLabeler(JudgedEstimator):
         [1.5, 1.8, 2.2, 2.5]
         >>> several = SoftLabeler(n_neighbors=1, kind="multilabel").fit(X, [["red", "big"], ["red"], [], []])
         >>> several.soft_labels()
-        SoftLabels(4 items, 2 classes: big, red; median evidence 1.9; with intervals)
+        SoftLabels(4 items, 2 classes: big, red; median evidence 2.02; with intervals)
         """
         found = super().soft_labels(confidence_level, method, lipschitz=lipschitz, simultaneous=simultaneous)
         if self.kind != ORDINAL:
