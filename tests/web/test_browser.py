@@ -401,16 +401,20 @@ THINGS = ("airplane", "automobile", "bird", "not a picture of any animal", "truc
 
 
 @pytest.mark.parametrize("classes", [DIGITS, THINGS], ids=["short", "longer"])
-@pytest.mark.parametrize("width", [390, 1280])
-def test_no_word_of_a_class_is_broken(tmp_path, visit, classes, width):
-    """Every word of every name stands on one line, with its key beside it on a desk."""
+@pytest.mark.parametrize(
+    ("width", "mode"), [(390, "blind"), (1280, "blind"), (390, "assisted"), (1280, "assisted")]
+)
+def test_no_word_of_a_class_is_broken(tmp_path, visit, classes, width, mode):
+    """Every word of every name stands on one line, with its key beside it on a desk, and its share."""
     with (
-        running(tmp_path, auth=False, items=small_pictures(), classes=classes) as service,
+        running(tmp_path, auth=False, items=small_pictures(), classes=classes, mode=mode) as service,
         served(create_app(service, stop_service=False)) as base,
     ):
         me = visit(base, viewport={"width": width, "height": 844})
         page = me.go("/vote")
         me.ready()
+        if mode == "assisted":
+            page.wait_for_selector(".hint-text:not([hidden])")
         lines = """all => all.flatMap(({firstChild: text}) => [...text.data.matchAll(/[^ ]+/g)].map(word => {
             const range = document.createRange();
             range.setStart(text, word.index);

@@ -185,3 +185,14 @@ def test_latency_is_in_milliseconds():
     """Nothing where nothing happened."""
     assert analyst.latency([]) == {"last": None, "median": None, "p95": None}
     assert analyst.latency([0.001, 0.003, 0.002]) == {"last": 2.0, "median": 2.0, "p95": 2.9}
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+def test_a_lead_reads_where_neighbours_do_not_help(tmp_path, noise):
+    """Random votes have nothing to do with their neighbours; votes on clusters do."""
+    with running(tmp_path, auth=False, overlap=10, refit=NEVER) as service:
+        fill(service, noise=noise)
+        service.state.learn()
+        service.analyst.update_quality()
+        notes = " ".join(service.analyst.quality["quality"]["notes"])
+    assert ("compare_spaces" in notes) == (noise == 1.0), notes

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from softspread import SoftLabeler, Votes
+from softspread.errors import SoftspreadWarning
 from softspread.posterior.live import LiveBlend
 from softspread.spreading.state import SpreadState
 from softspread.web.project.learner import Learner
+from softspread.web.project.live_state import warm_up
 from web.conftest import CLASSES, N_ITEMS, NEVER, running, three_clusters, vote, wait_until_applied
 from web.project.helpers import batch, fitted, live, relearned
 
@@ -220,3 +222,10 @@ def test_scales_are_handed_on_to_the_next_fit(still):
     known = still.state.learned.live.known_scales()[0.9]["rows"]
     still.state.learn()
     assert set(known.tolist()) <= set(still.state.learned.live.known_scales()[0.9]["rows"].tolist())
+
+
+def test_warming_up_warns_of_nothing(recwarn):
+    """Its votes are random on purpose; a server must not begin with advice about them."""
+    warm_up.cache_clear()
+    warm_up(3)
+    assert not [one for one in recwarn if issubclass(one.category, SoftspreadWarning)]

@@ -10,6 +10,7 @@ state is a cache of the log.
 import logging
 import threading
 import time
+import warnings
 from collections import deque
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +20,7 @@ import numpy as np
 
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.diffusion.diffusion import Diffusion
-from softspread.errors import SoftspreadError
+from softspread.errors import SoftspreadError, SoftspreadWarning
 from softspread.estimators.labeler import REFIT, RefitRule, SoftLabeler
 from softspread.posterior.explain import Explanation
 from softspread.posterior.posterior import Posterior
@@ -263,7 +264,9 @@ def warm_up(n_classes: int) -> None:
     columns = rng.integers(n_classes, size=4 * TINY)
     votes = Votes.from_pairs(np.arange(4 * TINY) % TINY, columns)
     labeler = SoftLabeler(n_neighbors=3, n_jobs=1)
-    labeler.fit(rng.normal(size=(TINY, 2)), votes, classes=np.arange(n_classes))
+    with warnings.catch_warnings():  # votes at random: what it would warn of is meant
+        warnings.simplefilter("ignore", SoftspreadWarning)
+        labeler.fit(rng.normal(size=(TINY, 2)), votes, classes=np.arange(n_classes))
     learned = Learned(labeler, 0).ready()
     one = np.zeros(1, dtype=np.int64)
     learned.add(VoteTable(one, one, np.ones(1)))

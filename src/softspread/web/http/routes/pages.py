@@ -97,6 +97,7 @@ async def vote(request: Request, user: PageUser, context: Context) -> Response:
         "project": settings.title,
         "csrf": user.csrf,
         "lease": settings.lease_seconds,
+        "assisted": settings.mode == "assisted",
         "captions": settings.mode != "blind",  # a path such as cat/001.jpg gives the answer away
         "revision": context.service.page_revision,
     }

@@ -43,6 +43,7 @@ const buttons = config.classes.map(({ name, key, colour }) => {
 });
 const longestWord = Math.max(...config.classes.flatMap(({ name }) => name.split(/[\s-]+/)).map((word) => word.length));
 $("classes").style.setProperty("--letters", Math.min(longestWord, LONGEST_WORD));
+$("classes").classList.toggle("hinted", config.assisted);
 $("classes").classList.toggle("few", config.classes.every(({ name }) => name.length <= 8) && config.classes.length <= MANY);
 $("classes").classList.toggle("many", config.classes.length > MANY);
 $("find").hidden = config.classes.length <= MANY;
