@@ -99,6 +99,7 @@ def test_scales_at_the_last_alpha_predict_those_at_the_next(rng):
         assert np.sqrt(np.mean((ratio - 1) ** 2)) < HeldOutAccuracy().sampled_scales
         assert_allclose(ratio, 1.0, rtol=0, atol=0.05)
         assert len(loose.known_scales()["rows"]) < 0.2 * len(voted)
+        assert_allclose(find_scales(loose, voted, hint, rough=False).scales, exact, rtol=1e-2)
         assert_allclose(find_scales(tight, voted, hint).scales, exact, rtol=1e-3)
 
 

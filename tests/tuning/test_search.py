@@ -262,7 +262,7 @@ def test_a_second_search_over_the_same_items_finds_no_scale_again(rng, monkeypat
     memory = ScaleMemory()
     choose_parameters(graph, ballots, space, memory=memory)
 
-    def fail(*_):
+    def fail(*_, **__):
         raise AssertionError("a scale was found twice")
 
     monkeypatch.setattr(masses, "find_scales", fail)

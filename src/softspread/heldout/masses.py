@@ -103,13 +103,16 @@ def exact_scales(diffusion: Diffusion, voted: IntArray) -> OwnScales:
     return found_scales(diffusion, voted)._replace(noise=0.0)
 
 
-def find_scales(diffusion: Diffusion, voted: IntArray, hint: FloatArray | None = None) -> OwnScales:
+def find_scales(
+    diffusion: Diffusion, voted: IntArray, hint: FloatArray | None = None, *, rough: bool = True
+) -> OwnScales:
     """Scales as well as a mean over many votes needs them: read off a sample where they are costly.
 
-    ``hint`` is M_qq at another alpha, (v,), which shows which scales are large.
+    ``hint`` is M_qq at another alpha, (v,), which shows which scales are large. Unless ``rough``, a sample is
+    only taken close to alpha 1: the log score depends on the smallest masses, which roughness hides.
     """
     costly = diffusion.alpha >= SAMPLE.costly_alpha
-    enough = hint is not None and diffusion.accuracy >= ACCURACY.sampled_scales
+    enough = rough and hint is not None and diffusion.accuracy >= ACCURACY.sampled_scales
     if diffusion.exact_scales or not (costly or enough):
         return found_scales(diffusion, voted)
     return sampled_scales(diffusion, voted, hint, SAMPLE)
@@ -121,18 +124,20 @@ class ScaleMemory:
     def __init__(self) -> None:
         self._graph: Graph | None = None
         self._voted: IntArray | None = None
-        self._scales: dict[tuple[float, str], OwnScales] = {}
+        self._scales: dict[tuple[float, str, bool], OwnScales] = {}
         self._work: dict[tuple[float, str], float] = {}
 
-    def scales(self, diffusion: Diffusion, voted: IntArray, before: VotedMass | None) -> OwnScales:
-        """Found where they are not known yet; ``before`` is the mass at another alpha."""
+    def scales(
+        self, diffusion: Diffusion, voted: IntArray, before: VotedMass | None, *, rough: bool = True
+    ) -> OwnScales:
+        """As :func:`find_scales`, where they are not known yet; ``before`` is the mass at another alpha."""
         self._attach(diffusion.graph)
         if self._voted is None or not np.array_equal(self._voted, voted):
             self._voted, self._scales = voted, {}
-        key = diffusion.alpha, diffusion.scaling
+        key = diffusion.alpha, diffusion.scaling, rough
         if key not in self._scales:
             hint = None if before is None else before.scales.scales * before.reach  # M_qq
-            self._scales[key] = find_scales(diffusion, voted, hint)
+            self._scales[key] = find_scales(diffusion, voted, hint, rough=rough)
         return self._scales[key]
 
     def rows_per_scale(self, diffusion: Diffusion) -> float:

@@ -200,7 +200,8 @@ class _Search:
         accuracy = ACCURACY.of_scales(alpha, len(voted) / graph.n_items)
         diffusion = self.options.diffusion(graph, alpha).at(accuracy=accuracy)
         with diffusion.workers:
-            scales = self.memory.scales(diffusion, voted, before)
+            rough = isinstance(self.judge, BrierScore)
+            scales = self.memory.scales(diffusion, voted, before, rough=rough)
             tol = ACCURACY.of_solve(len(voted))
             held = voted_mass(diffusion, voted, weights, scales=scales, tol=tol, before=before)
         self.judge.add((number, alpha), held)
