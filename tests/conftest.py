@@ -5,11 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from softspread import affinity_graph
 from softspread.errors import SoftspreadWarning
 
 pytest_plugins = ("small_models",)
+settings.register_profile("any machine", deadline=None)  # no test may fail because a machine is busy
+settings.load_profile("any machine")
 
 
 def pytest_configure(config):

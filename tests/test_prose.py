@@ -17,6 +17,7 @@ OFF = {
     "lexical_illusions": "takes neighbouring cells of tables and symbols for repeated words",
     "dates_times": "takes CIFAR-10's for a decade, and 'from 50,000 items on' for a date",
     "misc": "takes ne for né, and 'more than 1e-9 of all' for illogical",
+    "weasel_words": "takes 'very few votes', where nothing else would be right, for a hedge",
     "uncomparables": "reads across code that is left out",
     "spelling": "takes matplotlib's color and our colour for one text's inconsistency",
 }

@@ -2,7 +2,7 @@
 
     p_i = sum_j w_ij e_{c_j}  (up to the prior),  w_ij = phi_ij / N_i over all votes j   theory: [explanation]
 
-One solve from item i gives the weights of all votes, because S is symmetric. Among very many items, where
+One solve from item i gives the weights of all votes, because S is symmetric. Among many items, where
 only the heaviest are asked for, it goes no further than weights known to a thousandth of the whole, theory
 [entry bound].
 """
