@@ -13,6 +13,7 @@ with the curvature shrunk and no extrapolation. On four graphs its typical error
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +45,9 @@ class SampleRule:
     check_factor: float = 1e-2  # this much more
     whole_alpha: float = 0.995  # from here a loose solve over the whole graph takes less than a local one
     shrinkage: float = 3.0  # of the curvature, in items: 32 of them can be fitted by chance
+    # Solve locally without a test of whether that pays: the test costs as much as 32 entries. Solves over the
+    # whole graph, which it may prefer, are ten times as accurate
+    always_local: bool = False
 
     def size(self, alpha: float) -> int:
         """How many entries to find."""
@@ -51,8 +55,7 @@ class SampleRule:
 
 
 RULE = SampleRule()
-# A few dozen local solves are not worth a test of whether they stay local; one that does not is done over
-WITHOUT_TEST = ScaleRule(local_share=1.0)
+ALWAYS_LOCAL = ScaleRule(local_share=1.0)
 
 
 def own_reach(diffusion: Diffusion, rows: IntArray) -> FloatArray:
@@ -118,7 +121,7 @@ def _found_diagonal(diffusion: Diffusion, rows: IntArray, rule: SampleRule) -> t
     if diffusion.exact_scales or diffusion.alpha < rule.costly_alpha:
         return diffusion.diagonal(rows), diffusion.scale_report().estimated
     whole = diffusion.alpha > rule.whole_alpha
-    find = _diagonal_by_columns if whole else _loose_diagonal
+    find = _diagonal_by_columns if whole else partial(_loose_diagonal, always_local=rule.always_local)
     found = find(diffusion, rows, rule.delta)
     checked = np.unique(np.linspace(0, len(rows) - 1, rule.checked).astype(np.int64))
     ratios = find(diffusion, rows[checked], rule.delta * rule.check_factor) / found[checked]
@@ -126,11 +129,13 @@ def _found_diagonal(diffusion: Diffusion, rows: IntArray, rule: SampleRule) -> t
     return found * middle, float(np.abs(ratios / middle - 1).max())
 
 
-def _loose_diagonal(diffusion: Diffusion, rows: IntArray, delta: float) -> FloatArray:
+def _loose_diagonal(
+    diffusion: Diffusion, rows: IntArray, delta: float, *, always_local: bool = False
+) -> FloatArray:
     """M_qq by local solves, in the middle of what is proven, theory [scale certificate]."""
     graph, alpha = diffusion.graph, diffusion.alpha
-    limits = "source", "certified", delta
-    finder = ScaleFinder(graph, alpha, *limits, diffusion.solver, diffusion.workers, WITHOUT_TEST)
+    limits, rule = ("source", "certified", delta), ALWAYS_LOCAL if always_local else ScaleRule()
+    finder = ScaleFinder(graph, alpha, *limits, diffusion.solver, diffusion.workers, rule)
     return finder.diagonal(graph.rank[rows])
 
 

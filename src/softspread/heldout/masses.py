@@ -44,7 +44,7 @@ class HeldOutAccuracy:
 
 ACCURACY = HeldOutAccuracy()
 # 160 entries at alpha .9, 32 from .98 on: eight times as many do not predict the others better
-SAMPLE = SampleRule(work=1_600, fewest=32, whole_alpha=1.0)
+SAMPLE = SampleRule(work=1_600, fewest=32, whole_alpha=1.0, always_local=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
