@@ -32,5 +32,5 @@ def test_thumbnails_need_a_folder_and_pillow(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="no folder of images"):
         Thumbnails(tmp_path / "none")
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(MissingExtraError, match=r"softspread\[embed\]"):
+    with pytest.raises(MissingExtraError, match=r"softspread\[images\]"):
         Thumbnails(tmp_path)
