@@ -93,6 +93,6 @@ def smoothness_section(found: Smoothness) -> str:
         table(["Class", "Votes", "Neighbours agree", "by chance", "Link", "Verdict"], rows),
         note="All spreading rests on this. A permutation test: each vote is held out and compared with the "
         "votes on neighbouring items; by chance is the same with votes dealt to items at random. A link of 0 "
-        "says no more than chance, 1 says all, below 0 neighbours say the opposite. A false alarm has a "
-        "chance of 5 %.",
+        "says no more than chance, 1 says all, below 0 neighbours say the opposite. A contradiction "
+        "is a false alarm with a chance of 5 %.",
     )
