@@ -18,7 +18,7 @@ from web.conftest import PASSWORD, opened_world
 from web.http.test_server import listening
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-GUIDE = Path(__file__).parents[2] / "docs" / "voting.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "voting-operation.md"
 pytestmark = [
     pytest.mark.skipif(NGINX is None, reason="needs nginx"),
     pytest.mark.skipif(not GUIDE.exists(), reason="needs the documentation beside the tests"),
