@@ -45,6 +45,7 @@ def test_shuffled_votes_say_that_neighbours_say_nothing():
     assert found.verdict[-1] == NO_LINK
     assert "hardly more about votes than chance (all classes)" in found.warning
     assert "compare_spaces" in found.warning
+    assert found.warning.startswith(f"{found.finding} ")
 
 
 def test_votes_against_their_neighbours_are_called_a_contradiction():

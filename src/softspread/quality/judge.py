@@ -76,8 +76,8 @@ def judge(
     if advice is not None:
         found = _all_possible(scores, agreement, trials.p.shape[1], level, worlds, rule)
         possible = (
-            "The intervals of RMSE, KL and accuracy hold all that is possible, their values are a guess. "
-            f"RMSE is at most about {found.rmse.upper:.3f}."
+            "Error and accuracy are guesses so far; their intervals hold all that is possible. "
+            f"The error (RMSE) is at most about {found.rmse.upper:.3f}."
         )
         notes = advice, possible
     elif worlds is None:

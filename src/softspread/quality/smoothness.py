@@ -105,8 +105,8 @@ class Smoothness(ShownAsTable):
         return ", ".join(f"{each.count(name)} {name}" for name in dict.fromkeys(each))
 
     @property
-    def warning(self) -> str | None:
-        """What is wrong and what to do, in whole sentences; None where votes go with their neighbours."""
+    def finding(self) -> str | None:
+        """What is wrong, in whole sentences; None where votes go with their neighbours."""
         *each, overall = self.verdict
         named = {
             verdict: [str(name) for name, found in zip(self.classes, each, strict=True) if found == verdict]
@@ -120,8 +120,14 @@ class Smoothness(ShownAsTable):
             CONTRADICT: "Votes contradict their neighbours more than chance allows",
             NO_LINK: "Neighbours say hardly more about votes than chance",
         }
-        found = [f"{texts[verdict]} ({', '.join(names)})." for verdict, names in named.items() if names]
-        return " ".join([*found, ADVICE])
+        return " ".join(
+            f"{texts[verdict]} ({', '.join(names)})." for verdict, names in named.items() if names
+        )
+
+    @property
+    def warning(self) -> str | None:
+        """The finding and what to do about it; None where votes go with their neighbours."""
+        return None if self.finding is None else f"{self.finding} {ADVICE}"
 
     def to_frame(self) -> pd.DataFrame:
         """One row per class, and one overall.

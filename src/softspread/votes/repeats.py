@@ -51,7 +51,7 @@ def repeat_advice(n_repeated: int, n_items: int, rule: RepeatRule = REPEATS) -> 
     --------
     >>> print(*repeat_advice(3, 1000).split(". "), sep=chr(10))
     Only 3 items have a second vote; it takes about 40 to tell how far votes and neighbours can be trusted
-    Until then alpha, intervals and quality rest on assumptions
+    Until then the distance that votes travel, the intervals and the quality rest on assumptions
     Ask for a second vote on 37 more items, chosen at random.
     >>> repeat_advice(40, 1000) is None
     True
@@ -60,7 +60,8 @@ def repeat_advice(n_repeated: int, n_items: int, rule: RepeatRule = REPEATS) -> 
         return None
     return (
         f"{_found(n_repeated)}; it takes about {rule.enough} to tell how far votes and neighbours can be "
-        "trusted. Until then alpha, intervals and quality rest on assumptions. "
+        "trusted. Until then the distance that votes travel, the intervals and the quality rest on "
+        "assumptions. "
         f"{_remedy(n_repeated, n_items, rule)}"
     )
 

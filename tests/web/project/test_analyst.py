@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 
 import numpy as np
 import pytest
@@ -195,4 +196,16 @@ def test_a_lead_reads_where_neighbours_do_not_help(tmp_path, noise):
         service.state.learn()
         service.analyst.update_quality()
         notes = " ".join(service.analyst.quality["quality"]["notes"])
-    assert ("compare_spaces" in notes) == (noise == 1.0), notes
+    assert ("Another embedding" in notes) == (noise == 1.0), notes
+    assert "compare_spaces" not in notes
+
+
+def test_too_few_second_votes_are_explained_without_jargon(tmp_path):
+    """A lead reads what is missing and what to do, but neither alpha nor KL."""
+    with running(tmp_path, auth=False, overlap=10, refit=NEVER) as service:
+        fill(service, people=1)
+        service.state.learn()
+        service.analyst.update_quality()
+        notes = " ".join(service.analyst.quality["quality"]["notes"])
+    assert "Ask for a second vote" in notes
+    assert re.search(r"\b(alpha|KL)\b", notes) is None, notes

@@ -7,10 +7,11 @@ import pytest
 from softspread import SoftLabeler
 from softspread.queries.registry import STRATEGIES
 from softspread.web.project.in_words import (
+    ANOTHER_EMBEDDING,
     STRATEGIES_IN_WORDS,
     expert_shares,
-    learned_from,
     news_of,
+    on_neighbours,
     trust_range,
 )
 from softspread.web.project.learner import Learned
@@ -35,14 +36,19 @@ def test_every_expert_of_the_estimator_has_a_name_that_a_lead_understands():
 
 
 def test_a_lead_is_told_where_neighbours_do_not_help():
-    """Before the advice to ask for second votes; nothing is said where they help."""
+    """In words without functions or options; nothing is said where they help, or of too few votes."""
     X, truth = three_clusters()
     mixed = np.random.default_rng(0).permutation(np.repeat(truth, 5))
     for votes, says in ((np.repeat(truth, 5), False), (mixed, True)):
         labeler = SoftLabeler(n_neighbors=5).fit(np.repeat(X, 5, axis=0), votes)
-        found = learned_from(Learned(labeler, 300).ready())["advice"]
-        assert ("compare_spaces" in found) == says
-        assert "second vote" in found
+        found = on_neighbours(Learned(labeler, 300))
+        assert (found is not None) == says
+        if says:
+            assert "(all classes)" in found
+            assert found.endswith(ANOTHER_EMBEDDING)
+            assert "compare_spaces" not in found
+    few = SoftLabeler(n_neighbors=5).fit(X, np.where(np.arange(60) < 10, truth, -1))
+    assert on_neighbours(Learned(few, 10)) is None
 
 
 def test_trust_is_a_median_and_a_range():

@@ -25,12 +25,11 @@ from softspread.intervals.methods import posterior_method
 from softspread.intervals.task import IntervalTask, Posteriors
 from softspread.intervals.uncertainty import AMBIGUOUS, CLEAR, TOO_FEW, chances, verdicts_of
 from softspread.quality.result import Estimate
-from softspread.quality.smoothness import RULE as SMOOTHNESS
 from softspread.votes.repeats import REPEATS
 from softspread.votes.table import VoteTable
 from softspread.web.log.entry import COUNTED, DECIDED, VOTE
 from softspread.web.log.history import History
-from softspread.web.project.in_words import news_of
+from softspread.web.project.in_words import news_of, on_neighbours
 from softspread.web.project.learner import CONFIDENCE_LEVEL, Learned
 from softspread.web.project.live_state import LiveState
 from softspread.web.project.thread_priority import lower_priority
@@ -211,9 +210,9 @@ class Analyst:
         if brought.any() and not brought.all():
             votes = counted(int(brought.sum()), "vote")
             notes.append(f"{votes} not asked for by this page: taken as votes on random items.")
-        contradiction = _of_neighbours(learned)
-        if contradiction is not None:
-            notes.append(contradiction)
+        warning = on_neighbours(learned)
+        if warning is not None:
+            notes.append(warning)
         return {**estimates, "votes": found.n_votes, "repeated": found.n_repeated, "notes": notes}
 
     def _gain(self, learned: Learned, rng: np.random.Generator) -> dict[str, Any] | None:
@@ -303,13 +302,6 @@ def latency(values: Sequence[float]) -> dict[str, float | None]:
     ordered = np.array(values) * 1000
     found = {"last": ordered[-1], "median": np.median(ordered), "p95": np.percentile(ordered, 95)}
     return {name: round(float(value), 2) for name, value in found.items()}
-
-
-def _of_neighbours(learned: Learned) -> str | None:
-    """What is wrong where votes do not go with their neighbours, and what to do; None where they do."""
-    if learned.n_votes < SMOOTHNESS.fewest:
-        return None
-    return learned.labeler.smoothness(random_state=0).warning
 
 
 def _plain(estimate: Estimate) -> dict[str, float] | None:

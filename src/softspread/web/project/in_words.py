@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from softspread._common.wording import counted
+from softspread.quality.smoothness import RULE as SMOOTHNESS
 from softspread.web.project.learner import Learned
 
 NEIGHBOURS, CLASSIFIERS, KERNELS, PRIOR, SHARES = (
@@ -39,6 +40,10 @@ STRATEGIES_IN_WORDS = {
     "entropy": "where classes are closest to each other",
     "farthest": "those farthest from all votes",
 }
+ANOTHER_EMBEDDING = (
+    "Another embedding may suit these classes better: whoever runs the server can compare several by the "
+    "votes from Downloads."
+)
 _MIDDLE = (0.05, 0.5, 0.95)  # quantiles of the trust that are shown
 
 
@@ -50,15 +55,17 @@ def learned_from(learned: Learned) -> dict[str, Any]:
         "since": learned.n_since,
         "experts": expert_shares(labeler.weights_),
         "trust": None if not learned.n_votes else trust_range(labeler.trust_),
-        "advice": _advice(learned) if learned.n_votes else None,
         "pull": None if learned.pull is None else asdict(learned.pull) | {"known": learned.pull.is_known},
         "weighted": weighting is not None and not weighting.fit.reason,
     }
 
 
-def _advice(learned: Learned) -> str | None:
-    """What is missing: second votes, or a space that suits the question."""
-    return " ".join(text for text in (learned.neighbors, learned.labeler.advice_) if text) or None
+def on_neighbours(learned: Learned) -> str | None:
+    """What is wrong where votes do not go with their neighbours, and who can help; None where they do."""
+    if learned.n_votes < SMOOTHNESS.fewest:
+        return None
+    finding = learned.labeler.smoothness(random_state=0).finding
+    return None if finding is None else f"{finding} {ANOTHER_EMBEDDING}"
 
 
 def expert_shares(weights: pd.Series) -> list[dict[str, Any]]:

@@ -49,7 +49,6 @@ class Learned:
         self._discounted = discounts(self.parts.votes) if pull is not None else {}
         self.n_votes = len(self.parts.votes)  # at the fit
         self.n_since = 0  # votes and undos since
-        self.neighbors: str | None = None  # what is wrong with them, where votes do not go with theirs
         self.live = LiveBlend(self.parts.live.blend, self.parts.diffusion)
 
     # ------------------------------------------------------------------------------------ following the votes
@@ -95,9 +94,7 @@ class Learned:
         return explain_blend(self.live, self.parts.counted(votes), row, len(self.labeler.classes_))
 
     def ready(self) -> "Learned":
-        """Compute ahead what the first answer needs, and whether votes go with their neighbours."""
-        if self.n_votes:
-            self.neighbors = self.labeler.smoothness(random_state=0).warning
+        """Compute ahead what the first answer needs."""
         first = np.zeros(1, dtype=np.int64)
         self.labels(self.live.moved(first), first, CONFIDENCE_LEVEL)
         return self
