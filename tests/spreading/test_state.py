@@ -152,7 +152,7 @@ def test_interrupted_update_leaves_votes_classes_and_bounds_as_they_were(graph, 
         est._state.Y[5, 0] += 0.25  # half-way
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(est._state, "_push", fail)
+    monkeypatch.setattr("softspread.diffusion.running_solution.push_votes", fail)
     with pytest.raises(KeyboardInterrupt):
         est.update([3, 4], ["new", 0])
     assert len(est.votes_) == n_votes

@@ -81,7 +81,7 @@ class Smoothness(ShownAsTable):
     >>> from softspread import SoftLabeler
     >>> X = np.linspace(0, 1, 200)[:, None]
     >>> SoftLabeler(n_neighbors=5).fit(X, (X[:, 0] > 0.5).astype(int)).smoothness()
-    Smoothness(200 votes; link 0.98 overall; all 2 classes follow their neighbours)
+    Smoothness(200 votes; link 0.96 overall; all 2 classes follow their neighbours)
     """
 
     classes: AnyArray
@@ -273,7 +273,7 @@ def _judged(
     z = np.where(spread > 0, (found - chance) / np.where(spread > 0, spread, 1.0), 0.0)
     link = np.where(several, (found - chance) / room, 0.0)
     above = found - chance - ndtri(level) * np.maximum(spread, noise)
-    upper = np.where(several, above / room, 1.0)
+    upper = np.where(several, np.minimum(above / room, 1.0), 1.0)
     below = ndtr(z)
     verdict = np.full(len(found), UNKNOWN, dtype=object)
     enough = (number >= rule.fewest) & several
