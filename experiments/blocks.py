@@ -48,7 +48,7 @@ def measured(records: list[Record]) -> pd.DataFrame:
             "items": f"{one['n']:,}",
             "CPU s": round(one["cpu"], 1),
             "us per item": round(1e6 * one["cpu"] / one["n"]),
-            "wall s, shared machine": round(one["wall"]),
+            "wall s": round(one["wall"]),
             "killed and resumed": one["kills"],
             "peak, GB": round(one["peak"] / 1e9, 2),
             "peak said before": round(one["expected_memory"] / 1e9, 2),
@@ -85,7 +85,7 @@ def beside_memory(records: list[Record]) -> pd.DataFrame:
             "how": WAYS[way],
             "threads or workers": one["threads"],
             "CPU s": round(one["cpu"], 1),
-            "wall s, shared machine": round(one["wall"]),
+            "wall s": round(one["wall"]),
             "CPU, times in memory": round(one["cpu"] / found[n, "memory"]["cpu"], 2),
             "peak of a process, GB": round(one["peak"] / 1e9, 2),
         }
