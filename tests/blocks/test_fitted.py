@@ -127,7 +127,7 @@ def test_what_a_fit_in_blocks_cannot_do_is_refused(tmp_path, parameters, given, 
 
 def test_a_path_without_out_is_refused(tmp_path):
     """With both ways on."""
-    with pytest.raises(InputError, match="read_embeddings reads it, or fit in blocks with out"):
+    with pytest.raises(InputError, match="Read it with read_embeddings, or fit in blocks: out="):
         in_memory().fit("X.npy", Votes.from_pairs([0], [1]))
 
 

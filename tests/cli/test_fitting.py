@@ -282,6 +282,19 @@ def test_explain_names_the_share_of_the_models(models):
     assert json.loads(run("quality", *BOTH, "--json").stdout)["n_votes"] <= n_people
 
 
+def test_names_and_orders_are_checked_before_the_graph_is_built(models):
+    """A misspelt model, and classes without an order, are known from the votes alone."""
+    given = ("-e", "X.npz", "-v", "votes.csv", "-v", "models.csv", "--out", "out.csv")
+    for options, message in {
+        ("--model-annotators", "gtp"): "by whom there is no vote",
+        ("--kind", "ordinal"): "the order of the classes",
+    }.items():
+        found = run("spread", *given, *options)
+        assert message in found.stderr
+        assert "graph:" not in found.stderr
+    assert "graph:" in run("spread", *given).stderr
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

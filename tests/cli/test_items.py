@@ -52,9 +52,9 @@ def test_what_cannot_join_is_refused(parts):
     np.savez(parts / "flat.npz", embeddings=np.zeros((2, 2)), ids=np.array(["p", "q"]))
     np.save(parts / "unnamed.npy", np.zeros((2, 3)))
     cases = {
-        ("more.npz",): "10 ids of",
+        ("more.npz",): "10 items of --add with an id",
         ("flat.npz",): "2 dimensions",
-        ("unnamed.npy",): "has no ids",
+        ("unnamed.npy",): "the items of --add have no ids",
         ("none.npz",): "none.npz",
         ("last.npz", "--method", "pls", "--n-neighbors", "auto"): "number of neighbours",
         ("last.npz", "--method", "pls", "--interval", "wilson", "--memory-limit", "1GB"): "--add does not",

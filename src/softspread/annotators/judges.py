@@ -147,7 +147,7 @@ class _Compared:
     def row(self, level: float) -> dict[str, object]:
         """Agreement and calibration."""
         n = len(self.said)
-        agreement, *ends = _share(float((self.said * self.voted).sum()), n, level)
+        agreement, *ends = _share(float((self.said * self.voted).sum()), n, level).tolist()
         found: dict[str, object] = {
             "annotator": self.model.name,
             "items": len(self.model.rows),
@@ -160,7 +160,7 @@ class _Compared:
         sure = bool((self.model.said.max(axis=1, initial=0) == 1).all())
         confidence = np.nan if sure or not n else float(self.said.max(axis=1).mean())
         hits = float(self.voted[np.arange(n), self.said.argmax(axis=1)].sum()) if n else 0.0
-        share, lower, upper = _share(hits, n, level)
+        share, lower, upper = _share(hits, n, level).tolist()
         over = {"": share, "_lower": upper, "_upper": lower}
         return found | {
             "confidence": confidence,
@@ -187,16 +187,15 @@ class _Compared:
         )
 
 
-def _share(hits: FloatArray | float, n: FloatArray | float, level: float) -> tuple[float, float, float]:
-    """A share with its exact interval, which reaches 0 or 1 where none or all hit; NaN of nothing."""
+def _share(hits: FloatArray | float, n: FloatArray | float, level: float) -> FloatArray:
+    """(3, ...) shares and the ends of their exact intervals, 0 or 1 where none or all hit; NaN of nothing."""
     hits, n = np.asarray(hits, dtype=np.float64), np.asarray(n, dtype=np.float64)
     misses, tail = np.maximum(n - hits, 0.0), (1 - level) / 2
     lower = np.where(hits <= 0, 0.0, betaincinv(hits, misses + 1, tail))
     upper = np.where(misses <= 0, 1.0, betaincinv(hits + 1, misses, 1 - tail))
     with np.errstate(invalid="ignore"):
         share = np.where(n > 0, hits / n, np.nan)
-    found = share, np.where(n > 0, lower, 0.0), np.where(n > 0, upper, 1.0)
-    return tuple(part[()] for part in found)  # type: ignore[return-value]
+    return np.stack([share, np.where(n > 0, lower, 0.0), np.where(n > 0, upper, 1.0)])
 
 
 def _effective_number(

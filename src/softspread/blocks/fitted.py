@@ -19,7 +19,7 @@ STORED = 2.0**-22  # rounding of a mass whose p and N are stored in single preci
 
 
 class MassInBlocks:
-    """Mass of the items of a run in blocks; read anew for every question, as it may not fit beside others."""
+    """Mass of the items of a run in blocks; read again for every question, as it may be large."""
 
     def __init__(self, result: BlockResult, names: Names, prior: FloatArray) -> None:
         self.result, self.names, self.prior = result, names, prior

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from softspread._common.types import AnyArray
+from softspread._common.wording import counted
 from softspread.blocks.plan import DEFAULT_LIMIT, Need, parse_size, plan
 from softspread.blocks.spread import check_interval, spread_in_blocks
 from softspread.cli.cost import free_memory
@@ -113,7 +114,7 @@ def _spread(
                 verbose=run.shows_bars,
                 **parameters,
             )
-            tell(f"alpha {done.facts['alpha']:g}, {done.facts['parts']} parts")
+            tell(f"alpha {done.facts['alpha']:g}, {counted(done.facts['parts'], 'part')}")
     document = done.facts | {"out": [done.path], "seconds": run.seconds}
     run.answer(document, lambda console: _show(console, document))
 
@@ -156,11 +157,10 @@ def _answer_need(run: Run, need: Need, limit: int) -> None:
 
 def _show(console: Any, document: Mapping[str, Any]) -> None:
     graph, solve = document["graph"], document["solve"]
-    console.print(
-        f"[bold]{document['n_items']:,} items[/] in {document['parts']} parts: {document['out'][0]}"
-    )
+    parts, blocks = counted(document["parts"], "part"), counted(graph["blocks"], "block")
+    console.print(f"[bold]{document['n_items']:,} items[/] in {parts}: {document['out'][0]}")
     console.print(f"alpha {document['alpha']:g}, prior strength {document['prior_strength']:g}")
-    console.print(f"{graph['edges']:,} edges, recall {graph['recall']:.4f}, {graph['blocks']} blocks")
+    console.print(f"{graph['edges']:,} edges, recall {graph['recall']:.4f}, {blocks}")
     console.print(f"{solve['iterations']} steps, relative residual {solve['residual']:.1e}")
     counts = ", ".join(f"{count:,} {word}" for word, count in document["verdicts"].items())
     console.print(f"verdicts: {counts}")

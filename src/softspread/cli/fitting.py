@@ -181,20 +181,19 @@ def fit(run: Run, inputs: FitInputs, *, needs_votes: bool = True) -> Fit:
     votes = None
     if needs_votes or inputs.votes.votes:
         votes = load_votes(run, inputs.votes, items.item_ids, items.n_items, models=inputs.fit.models)
-    features = load_features(run, inputs.fit.features, items)
     found = no_votes_yet(items, inputs.votes.classes) if votes is None else votes.found
-    prior = load_prior(inputs.fit, items, found.names.classes)
-    items = grow_graph(run, base, added, inputs.graph) if added else build_graph(run, items, inputs.graph)
-    given, models = (found, ()) if votes is None else (votes.given, votes.models)
-    task = _Task(run, items, given, features, parameters, models)
-    make = task.helped if inputs.fit.of_votes else partial(task.estimate, method, prior)
     if (
         inputs.votes.kind == ORDINAL
         and inputs.votes.classes is None
         and found.names.classes.dtype.kind not in "iu"
     ):
         raise InputError("--kind ordinal needs the order of the classes: --classes low,middle,high.")
-
+    features = load_features(run, inputs.fit.features, items)
+    prior = load_prior(inputs.fit, items, found.names.classes)
+    items = grow_graph(run, base, added, inputs.graph) if added else build_graph(run, items, inputs.graph)
+    given, models = (found, ()) if votes is None else (votes.given, votes.models)
+    task = _Task(run, items, given, features, parameters, models)
+    make = task.helped if inputs.fit.of_votes else partial(task.estimate, method, prior)
     votes_key = (*(inputs.votes.votes or ()), *dataclasses.astuple(inputs.votes)[1:])
     prior_key = PRIOR_OF_VOTES if inputs.fit.of_votes else inputs.fit.prior
     chosen = (method, sorted(parameters.items()), run.seed, version_of("softspread"))

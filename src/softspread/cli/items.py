@@ -136,21 +136,22 @@ def together(items: Items, new: Items) -> Items:
     X, more = np.asarray(items.X), np.asarray(new.X)
     if X.shape[1] != more.shape[1]:
         raise InputError(
-            f"{new.source} has {more.shape[1]} dimensions, the items that are there have {X.shape[1]}; embed "
-            "new items the same way."
+            f"the items of --add have {more.shape[1]} dimensions, those of --embeddings {X.shape[1]}; "
+            "embed new items the same way."
         )
     if (items.item_ids is None) != (new.item_ids is None):
-        which = (items.source, new.source) if items.item_ids is None else (new.source, items.source)
+        sides = ("--embeddings", "--add") if items.item_ids is None else ("--add", "--embeddings")
         raise InputError(
-            f"{which[0]} has no ids and {which[1]} has some; give ids for all items or for none."
+            f"the items of {sides[0]} have no ids, those of {sides[1]} have some; "
+            "give ids for all or for none."
         )
     ids = None
     if items.item_ids is not None and new.item_ids is not None:
         twice = np.isin(objects(new.item_ids).astype(str), items.item_ids.astype(str))
         if twice.any():
             raise InputError(
-                f"{counted(int(twice.sum()), 'id')} of {new.source} are known already: "
-                f"{shown(new.item_ids[twice][:2])}. Add only items that are new."
+                f"{counted(int(twice.sum()), 'item')} of --add with an id that is known already, such as "
+                f"{shown(new.item_ids[twice][:2])}; add only items that are new."
             )
         ids = joined(items.item_ids, new.item_ids)
     made_from = (*items.made_from, "add", *new.made_from)

@@ -269,7 +269,8 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         if out is None and memory_limit is None and client is None and work is None:
             if isinstance(X, str | Path):
                 raise InputError(
-                    f"X names files ({str(X)[:80]}); read_embeddings reads it, or fit in blocks with out."
+                    f"X is a path ({str(X)[:80]}). Read it with read_embeddings, or fit in blocks: "
+                    "out='soft.parquet'."
                 )
             items: Any = X
             return super().fit(items, y, sample_weight=sample_weight, item_ids=item_ids, classes=classes)

@@ -34,7 +34,8 @@ def check_metric(metric: Any) -> Metric:
     'cosine'
     """
     if callable(metric):
-        return metric  # type: ignore[no-any-return]
+        places: Metric = metric
+        return places
     return validation.choice("metric", metric, METRICS, "or a function from features to places")
 
 

@@ -1,4 +1,4 @@
-"""Shared by all exports of annotation tools: somebody chose classes for an item, or rated it.
+"""Shared by all exports of annotation tools: someone chose classes for an item, or rated it.
 
 (item, choices, annotator, time) of each answer  ->  votes, yes and no about classes, or ratings
 one choice is a vote; several are refused, split or skipped, or answers of their own; cancelled ones counted

@@ -19,7 +19,7 @@ from softspread.io.tables import numbers_if_whole, shown
 from softspread.io.text import read_text
 from softspread.io.vote_file import VoteFile
 from softspread.votes.class_names import warn_of_near_equal
-from softspread.votes.models import said_by
+from softspread.votes.models import check_models, said_by
 from softspread.votes.reading import NamedVotes, Names
 from softspread.votes.standing import votes_that_stand
 from softspread.votes.table import VoteTable
@@ -141,6 +141,8 @@ def match_votes(
         whole = Votes(
             names.items(table.rows), labels, weights, annotators, times, class_array, file.repeats, answers
         )
+    if whole is not None and models:
+        check_models(whole, found_models)
     if file.answers is not None:
         return MatchedVotes(file, NamedVotes(table, names), n_left_out, about, whole, found_models)
     names.check_retractions(table)

@@ -1,6 +1,6 @@
 """Exports of Prodigy (``prodigy db-out``) as votes: one task and its answer per line.
 
-choice      {options [...], accept ["cat"], answer}     the options that somebody chose
+choice      {options [...], accept ["cat"], answer}     the options that someone chose
 binary      {label "CAT", answer}                       accept and reject are yes and no to that class
 both        answer accept, reject or ignore; _annotator_id or _session_id; _timestamp
 """
