@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -270,3 +271,38 @@ def test_the_benchmark_of_the_labeler_answers_every_question(capsys, tmp_path):
     for question in ("fit", "soft labels with intervals", "query(100)", "explain", "forecast", "quality"):
         assert f"\n{question:<28}" in shown
     assert "peak memory " in shown
+
+
+@pytest.fixture
+def hops(monkeypatch):
+    """The counter of hops."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    return importlib.import_module("benchmarks.count_hops")
+
+
+def test_the_votes_are_known_by_their_shape(hops):
+    """One entry per vote or a row per item and a column per class; not items by features, nor few numbers."""
+    n, v, m, k = hops.N_ITEMS, hops.N_VOTED, hops.N_VOTES, hops.N_CLASSES
+    table = pd.DataFrame(np.zeros((n, 2 * k)))
+    for shape in [(m,), (m, 2), (n, k), (k, n), (v, k), (3, n, k)]:
+        assert hops.carries(np.zeros(shape)), shape
+    for value in (["a"] * m, table, [np.zeros(m)], {"p": (np.zeros((n, k)),)}):
+        assert hops.carries(value)
+    for value in (np.zeros(n), np.zeros((n, 3)), np.zeros((n, 20)), np.zeros(k), ["a"] * n, "votes", None):
+        assert not hops.carries(value)
+
+
+def test_hops_leaves_and_side_branches_of_a_small_way(hops):
+    """A method that calls others is a hop, those are leaves, and a check that gives nothing back is
+    neither."""
+    from softspread.votes.ballots import taken_back_too_often
+    from softspread.votes.table import VoteTable
+
+    m = hops.N_VOTES
+    table = VoteTable(np.arange(m), np.zeros(m, int), np.ones(m))
+    line = hops.traced(lambda: (taken_back_too_often(table), table.with_weights(np.zeros(m))))
+    names = [(depth, name.partition(":")[2].removeprefix("VoteTable.")) for depth, name in line.path]
+    expected = [(0, "with_weights"), (1, "take"), (2, "rows"), (2, "columns"), (2, "weights")]
+    assert sorted(names) == sorted(expected)
+    assert line.n_hops == 2
+    assert {name.rpartition(".")[2] for name in line.leaves} == {"rows", "columns", "weights"}
