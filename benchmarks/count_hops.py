@@ -5,10 +5,9 @@
 
 A way is run once to warm up and once under ``sys.setprofile``. What is looked at:
 
-* A value *carries the votes* if its shape says so. Nothing else is as many as the items and the votes of a run:
-  a value carries them if it has one entry per vote, or one row per item (or voted item) and one column per
-  class. So do a tuple, list or dict that holds such a value, and an object of ours with one among its
-  attributes, a few levels deep.
+* A value *carries the votes* if its shape says so: one entry per vote, or one row per item (or voted item)
+  and one column per class; a run has numbers of these that nothing else has. So do a tuple, list or dict that
+  holds such a value, and an object of ours with one among its attributes, a few levels deep.
 * A *hop* is a distinct function of ours that receives the votes as an argument (``self`` does not count), or
   returns them, or has them returned by a function that it calls. A property is a function; a nested function,
   a lambda or a comprehension belongs to the function it stands in. Compiled loops and what dataclasses

@@ -1,5 +1,7 @@
 """A solution that follows its votes, and its bounds."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -42,10 +44,9 @@ def test_a_refinement_solves_one_column_or_all(graph, monkeypatch):
     diffusion = Diffusion(graph, 0.99)
     state = SpreadState(diffusion, VoteTable.empty(), 3, HURRIED)
     widths = []
-    solve = diffusion.inner_solve
-    monkeypatch.setattr(
-        diffusion, "inner_solve", lambda B, *rest: widths.append(B.shape[1]) or solve(B, *rest)
-    )
+    solve = diffusion.solver.solve
+    counting = SimpleNamespace(solve=lambda B, *rest: widths.append(B.shape[1]) or solve(B, *rest))
+    monkeypatch.setattr(diffusion, "solver", counting)  # scales keep their own
     for columns in ([1], [0, 2]):
         votes = VoteTable(np.arange(len(columns)) + 5, np.array(columns), np.ones(len(columns)))
         state.votes.append(votes)

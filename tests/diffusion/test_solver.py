@@ -6,7 +6,7 @@ import pytest
 from softspread import ConvergenceError
 from softspread._common.threads import Workers
 from softspread.diffusion.lazy_solver import prepare
-from softspread.diffusion.solver import column_groups, measure
+from softspread.diffusion.solver import GraphSolver, column_groups
 from systems import dense_answer, two_blobs
 
 SOLVERS = ["dense", "direct", "cg", "push", "amg"]
@@ -51,8 +51,14 @@ def test_column_groups_cover_all_columns_once(n_columns):
     assert max(group.stop - group.start for group in groups) <= 16
 
 
+class Hopeful(GraphSolver):
+    """Believes what it is given."""
+
+    name = "hopeful"
+
+
 def test_wrong_answer_of_any_solver_is_refused(graph):
     """The residual is measured on the answer, whatever a solver believes."""
     B = np.ones((graph.n_items, 1))
-    with Workers(1) as workers, pytest.raises(ConvergenceError):
-        measure(graph, 0.9, np.zeros_like(B), B, 1e-6, "hopeful", 1, workers)
+    with Workers(1) as workers, pytest.raises(ConvergenceError, match="hopeful"):
+        Hopeful(graph, 0.9, workers).measured(np.zeros_like(B), B, 1e-6, 1)

@@ -149,7 +149,7 @@ def _diagonal_by_columns(diffusion: Diffusion, rows: IntArray, delta: float) -> 
         columns = np.arange(len(part))
         B = np.zeros((diffusion.n_items, len(part)))
         B[part, columns] = 1.0
-        found = diffusion.inner_solve(B, tol)
+        found = diffusion.solver.solve(B, tol)
         left = np.einsum("ij,ij->j", found.X + found.R / (1 - alpha * alpha), found.R)
         own[first : first + MOST_COLUMNS] = found.X[part, columns] + left
     return own

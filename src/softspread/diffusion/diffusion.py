@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from softspread._common.progress import Advance
 from softspread._common.threads import Workers, count_threads
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.diffusion.lazy_solver import LazySolver
 from softspread.diffusion.scales import ONWARD_ALPHA, ScaleFinder, ScaleReport
-from softspread.diffusion.solver import Solution, Solver, SolverFactory, apply_system, no_progress
+from softspread.diffusion.solver import Solver, SolverFactory, apply_system
 from softspread.graph.graph import Graph
 
 PROFILE_TOL = 1e-10  # single profiles (explanations, the literal mode) are cheap enough to be nearly exact
@@ -82,7 +81,7 @@ class Diffusion:
         self.solver_name, self.literal = solver, solver == "literal"
         self.accuracy = local_accuracy(alpha, tol) if accuracy is None else accuracy
         self.workers = Workers(count_threads(n_jobs)) if workers is None else workers
-        self.solver: Solver = LazySolver(solver, graph, alpha, self.workers)
+        self.solver: Solver = LazySolver(solver, graph, alpha, self.workers)  # in inner numbering
         self.inner_finder = self._finder()
         self._factor = graph.inner_root if graph.normalization == "random_walk" else None
 
@@ -211,14 +210,14 @@ class Diffusion:
         B = np.zeros((self.n_items, weights.shape[1]))
         np.add.at(B, self.graph.rank[rows], weights * self.sources(rows, scales=scales)[:, None])
         tol = self.tol if tol is None else tol
-        return Spread(self, self.inner_solve(B, tol).X if start is None else self._solve_from(start, B, tol))
+        return Spread(self, self.solver.solve(B, tol).X if start is None else self._solve_from(start, B, tol))
 
     def spread_entries(
         self, rows: IntArray, columns: IntArray, weights: FloatArray, n_columns: int, tol: float | None = None
     ) -> "Spread":
         """:meth:`spread` for votes that each belong to one column: (m,) rows, columns and weights."""
         B = self.inner_entries(rows, columns, weights, n_columns)
-        return Spread(self, self.inner_solve(B, self.tol if tol is None else tol).X)
+        return Spread(self, self.solver.solve(B, self.tol if tol is None else tol).X)
 
     def _solve_from(self, start: "Spread", B: FloatArray, tol: float) -> FloatArray:
         R = B - self.inner_apply(start.inner_solution)
@@ -228,8 +227,8 @@ class Diffusion:
         if len(open_columns):
             share = float(np.min(wanted[open_columns] / left[open_columns]))
             if share < tol:  # the start is worse than nothing somewhere
-                return self.inner_solve(B, tol).X
-            Y[:, open_columns] += self.inner_solve(np.ascontiguousarray(R[:, open_columns]), share).X
+                return self.solver.solve(B, tol).X
+            Y[:, open_columns] += self.solver.solve(np.ascontiguousarray(R[:, open_columns]), share).X
         return Y
 
     # ----------------------------------------------------------------------------------------------- profiles
@@ -252,13 +251,9 @@ class Diffusion:
         """M e_q of the symmetric system, unscaled, in inner numbering."""
         unit = np.zeros((self.n_items, 1))
         unit[inner_row] = 1.0
-        return np.asarray(self.inner_solve(unit, tol).X[:, 0])
+        return np.asarray(self.solver.solve(unit, tol).X[:, 0])
 
     # ---------------------------------------------------------------------------------------- inner numbering
-    def inner_solve(self, B: FloatArray, tol: float, advance: Advance = no_progress) -> Solution:
-        """The symmetric system."""
-        return self.solver.solve(B, tol, advance)
-
     def inner_apply(self, X: FloatArray) -> FloatArray:
         """(I - alpha S) X."""
         return apply_system(self.graph, self.alpha, X, self.workers)

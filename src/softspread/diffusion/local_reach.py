@@ -83,5 +83,5 @@ def weighted_reach(diffusion: Diffusion, weights: FloatArray, tol: float = 1e-3)
     own = 1 / np.maximum(1 - alpha * alpha * returns, 1 - alpha * alpha)
     factor = graph.inner_root if graph.normalization == "random_walk" else np.ones(diffusion.n_items)
     inner = weights[graph.order]
-    arrived = diffusion.inner_solve((inner / factor)[:, None], tol).X[:, 0] * factor
+    arrived = diffusion.solver.solve((inner / factor)[:, None], tol).X[:, 0] * factor
     return graph.to_user_order(np.maximum(arrived / own - inner, 0.0))

@@ -68,7 +68,7 @@ def squares_and_reach(
         arrived = diffusion.spread(rows, amounts, scales=scales, tol=PROBE_TOL).mass(rows)
         received = ((arrived - amounts * own[:, None]) ** 2).mean(axis=1)
         inner, B = graph.rank[rows], np.column_stack([signs.inner_items, np.ones(n)])
-        X = diffusion.inner_solve(B, PROBE_TOL).X[inner] - diagonal[:, None] * B[inner]
+        X = diffusion.solver.solve(B, PROBE_TOL).X[inner] - diagonal[:, None] * B[inner]
         total, total_squares = X[:, -1], (X[:, :-1] ** 2).mean(axis=1)
     reach = np.divide(total**2, total_squares, out=np.zeros(len(rows)), where=total_squares > LEAST_SQUARES)
     return np.maximum(received, 0.0), float(reach.mean())

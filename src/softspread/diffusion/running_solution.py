@@ -135,7 +135,7 @@ class RunningSolution:
             self.R = B - diffusion.inner_apply(self.Y)
         else:
             with progress_bar("spreading", None, diffusion.verbose) as advance:
-                solution = diffusion.inner_solve(B, self.rule.solve_share * diffusion.tol, advance)
+                solution = diffusion.solver.solve(B, self.rule.solve_share * diffusion.tol, advance)
             self.Y, self.R, self.solve_report = solution.X, solution.R, solution.report
         self._measure()
 
@@ -216,7 +216,7 @@ class RunningSolution:
 
     def _correct(self, columns: IntArray, relative: float) -> None:
         if relative < 1.0:
-            solution = self.diffusion.inner_solve(np.ascontiguousarray(self.R[:, columns]), relative)
+            solution = self.diffusion.solver.solve(np.ascontiguousarray(self.R[:, columns]), relative)
             self.solve_report = solution.report
             self.Y[:, columns] += solution.X
 

@@ -142,30 +142,6 @@ def relative_residual(R: FloatArray, B: FloatArray) -> float:
     return float((left / np.where(norms > 0, norms, 1.0)).max(initial=0.0))
 
 
-def measure(
-    graph: Graph,
-    alpha: float,
-    X: FloatArray,
-    B: FloatArray,
-    tol: float,
-    solver: str,
-    iterations: int,
-    workers: Workers,
-) -> Solution:
-    """Compute the residual of an answer and refuse it if it is not what was asked for."""
-    X[graph.inner_degrees == 0] = B[graph.inner_degrees == 0]  # nothing reaches or leaves an isolated item
-    R = B - apply_system(graph, alpha, X, workers)
-    residual = relative_residual(R, B)
-    if not residual <= max(tol * (1 + 1e-3), ROUNDING / (1 - alpha)):
-        raise ConvergenceError(
-            f"{solver} reached a relative residual of {residual:.1e} after {iterations} steps, asked "
-            f"{tol:.0e}. Loosen tol, or pass solver='dense' (up to {MOST_DENSE_ITEMS:,} items) or "
-            "solver='amg' (alpha close to 1)."
-        )
-    bound = entry_bound(alpha, float(np.linalg.norm(R, axis=0).max(initial=0.0)))
-    return Solution(X, R, SolveReport(solver, iterations, residual, bound))
-
-
 class GraphSolver:
     """Base of the built-in solvers: the system, and the answer with its measured residual."""
 
@@ -175,5 +151,16 @@ class GraphSolver:
         self.graph, self.alpha, self.workers = graph, alpha, workers
 
     def measured(self, X: FloatArray, B: FloatArray, tol: float, iterations: int) -> Solution:
-        """The answer with its own residual; refused where that is too large."""
-        return measure(self.graph, self.alpha, X, B, tol, self.name, iterations, self.workers)
+        """The answer with its own residual; refused where that is larger than what was asked for."""
+        isolated = self.graph.inner_degrees == 0
+        X[isolated] = B[isolated]  # nothing reaches or leaves them
+        R = B - apply_system(self.graph, self.alpha, X, self.workers)
+        residual = relative_residual(R, B)
+        if not residual <= max(tol * (1 + 1e-3), ROUNDING / (1 - self.alpha)):
+            raise ConvergenceError(
+                f"{self.name} reached a relative residual of {residual:.1e} after {iterations} steps, asked "
+                f"{tol:.0e}. Loosen tol, or pass solver='dense' (up to {MOST_DENSE_ITEMS:,} items) or "
+                "solver='amg' (alpha close to 1)."
+            )
+        bound = entry_bound(self.alpha, float(np.linalg.norm(R, axis=0).max(initial=0.0)))
+        return Solution(X, R, SolveReport(self.name, iterations, residual, bound))

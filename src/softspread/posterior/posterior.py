@@ -7,7 +7,7 @@ Soft labels are its means, intervals its quantiles; how sure the mode is, how fa
 off and what a further vote would bring are read off the same object.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,6 +21,7 @@ from softspread.posterior.experts import Float32Array
 from softspread.posterior.trust import Trust, log_likelihood
 
 BLOCK_DRAWS = 4_000_000  # gamma variates at once: 32 MB
+PART = 50_000  # items at once: with 16 concentrations 6 MB
 
 Variant = tuple[float, Callable[[IntArray], Float32Array]]  # probability, and m of some items under it
 
@@ -128,36 +129,16 @@ class Posterior:
     # --------------------------------------------------------------------------------------------- moments
     def mean(self) -> FloatArray:
         """(n, n_classes) soft labels; rows sum to 1."""
-        own_share, other_share = self._shares()
-        p = other_share[:, None] * self.m
-        p[self.voted] += own_share[self.voted, None] * self.own
+        p = first_moments(self.mixtures)
         return np.asarray(p / p.sum(axis=1, keepdims=True))
-
-    def _shares(self) -> tuple[FloatArray, FloatArray]:
-        """Weights of one own vote and of all others together: p = a y + b m."""
-        mixtures, total = self.mixtures, self._totals()
-        own_share, other_share = np.empty(self.n_items), np.empty(self.n_items)
-        for part in self._parts():
-            weights = mixtures.weights[mixtures.place[part]]
-            ratio = weights / (mixtures.nus + total[part, None])
-            own_share[part], other_share[part] = ratio.sum(axis=1), ratio @ mixtures.nus
-        return own_share, other_share
-
-    def _totals(self) -> FloatArray:
-        total = np.zeros(self.n_items)
-        total[self.voted] = self.own.sum(axis=1)
-        return total
 
     def evidence(self) -> FloatArray:
         """(n,) how many votes the posterior is worth, own votes and what others say together."""
-        return np.asarray(1 / self._shares()[0])
+        return np.asarray(1 / shares(self.mixtures)[0])
 
     def variance(self) -> FloatArray:
         """(n, n_classes) posterior variance of every soft label."""
         return np.asarray(np.maximum(second_moments(self.mixtures) - self.mean() ** 2, 0.0))
-
-    def _parts(self) -> list[slice]:
-        return [slice(first, first + 50_000) for first in range(0, self.n_items, 50_000)]
 
     # -------------------------------------------------------------------------------------------- quantiles
     def below(self, x: FloatArray | float, rows: IntArray | None = None) -> FloatArray:
@@ -185,27 +166,38 @@ class Posterior:
         return found / n_draws
 
 
+def shares(mixtures: Mixtures) -> tuple[FloatArray, FloatArray]:
+    """(r,) weights of one own vote and of all others together: E p = a y + b m."""
+    own_share, other_share = np.empty((2, len(mixtures.place)))
+    for part, total in _parts(mixtures):
+        ratio = mixtures.weights[mixtures.place[part]] / (mixtures.nus + total[:, None])
+        own_share[part], other_share[part] = ratio.sum(axis=1), ratio @ mixtures.nus
+    return own_share, other_share
+
+
+def _parts(mixtures: Mixtures) -> Iterator[tuple[slice, FloatArray]]:
+    """All items in parts of bounded memory, and the sum of their own votes."""
+    total = np.append(mixtures.own.sum(axis=1), 0.0)[mixtures.own_place]  # the last for those without
+    for first in range(0, len(total), PART):
+        part = slice(first, first + PART)
+        yield part, total[part]
+
+
 def first_moments(mixtures: Mixtures) -> FloatArray:
     """(r, n_classes) E p = sum_k w_k (nu m + y) / (nu + t)."""
-    place, rows = mixtures.own_place, np.flatnonzero(mixtures.own_place >= 0)
-    total = np.zeros(len(place))
-    total[rows] = mixtures.own[place[rows]].sum(axis=1)
-    ratio = mixtures.weights[mixtures.place] / (mixtures.nus + total[:, None])
-    found = (ratio @ mixtures.nus)[:, None] * mixtures.means
-    found[rows] += ratio[rows].sum(axis=1)[:, None] * mixtures.own[place[rows]]
+    own_share, other_share = shares(mixtures)
+    rows = np.flatnonzero(mixtures.own_place >= 0)
+    found = other_share[:, None] * mixtures.means
+    found[rows] += own_share[rows, None] * mixtures.own[mixtures.own_place[rows]]
     return np.asarray(found, dtype=np.float64)
 
 
 def second_moments(mixtures: Mixtures) -> FloatArray:
     """(r, n_classes) E p^2 = sum_k w_k a (a + 1) / (c (c + 1)), a = nu m + y, c = nu + t."""
-    nus = mixtures.nus
-    place, rows = mixtures.own_place, np.flatnonzero(mixtures.own_place >= 0)
-    total = np.zeros(len(place))
-    total[rows] = mixtures.own[place[rows]].sum(axis=1)
+    nus, place = mixtures.nus, mixtures.own_place
     found = np.empty(mixtures.means.shape)
-    for first in range(0, len(place), 50_000):
-        part = slice(first, first + 50_000)
-        c = nus + total[part, None]
+    for part, total in _parts(mixtures):
+        c = nus + total[:, None]
         ratio = mixtures.weights[mixtures.place[part]] / (c * (c + 1))
         zero, one, two = ratio.sum(axis=1)[:, None], (ratio @ nus)[:, None], (ratio @ nus**2)[:, None]
         m = mixtures.means[part].astype(np.float64)
