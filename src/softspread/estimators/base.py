@@ -68,6 +68,9 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Spread all of ``_votes``."""
         raise NotImplementedError  # pragma: no cover
 
+    def _look_over(self) -> None:
+        """Warn of what a fit has shown."""
+
     def _spread_more(self, new: VoteTable) -> None:
         """Spread ``new``, which ``_votes`` holds already."""
         self._spread()
@@ -264,6 +267,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._set_prior()
         self._votes = votes
         self._spread()
+        self._look_over()
 
     def _use_names(self, names: Names) -> None:
         self._names = names
@@ -675,7 +679,9 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         SoftLabels
-            With ids, classes, p, evidence, lower, upper and verdict; ``to_frame()`` is one row per item.
+            With ids, classes, p, evidence, lower, upper and verdict; ``to_frame()`` is one row per item. A
+            :class:`SoftLabeler` of kind "ordinal" adds the expected level with its interval, one of kind
+            "multilabel" evidence and verdict of each class.
 
         See Also
         --------
@@ -686,12 +692,25 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> from softspread import VoteHistogram
         >>> VoteHistogram().fit([[0.0], [1.0]], [[3, 1], [0, 2]]).soft_labels()
         SoftLabels(2 items, 2 classes: 0, 1; median evidence 3; with intervals)
+        >>> from softspread import SoftLabeler
+        >>> X = [[0.0], [1.0], [9.0], [10.0]]
+        >>> ordinal = SoftLabeler(n_neighbors=1, kind="ordinal").fit(X, [1, -1, -1, 3], classes=[1, 2, 3])
+        >>> ordinal.soft_labels().more["expected_level"].round(1).tolist()
+        [1.5, 1.8, 2.2, 2.5]
+        >>> several = SoftLabeler(n_neighbors=1, kind="multilabel").fit(X, [["red", "big"], ["red"], [], []])
+        >>> several.soft_labels()
+        SoftLabels(4 items, 2 classes: big, red; median evidence 2.02; with intervals)
         """
         about = partial(self._about, None)
         answer, lower, upper = self._with_interval(about, confidence_level, method, lipschitz, simultaneous)
         ids = self._names.items(np.arange(self.n_items_))
         found = SoftLabels(ids, self.classes_, answer.p, answer.evidence.total, lower, upper)
-        return replace(found, verdict=self._verdict(found, answer, confidence_level, method))
+        verdict = self._verdict(found, answer, confidence_level, method)
+        return replace(found, verdict=verdict, **self._further(answer, confidence_level))
+
+    def _further(self, answer: Answer, level: float) -> dict[str, Any]:
+        """Further fields of soft labels, of classes that have an order."""
+        return {}
 
     def to_frame(self) -> pd.DataFrame:
         """The answer as a table, one row per fitted item.

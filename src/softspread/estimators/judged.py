@@ -23,8 +23,6 @@ from softspread.quality.smoothness import Smoothness, judge_smoothness
 from softspread.report.fitted import fitted_content, inputs_of, settings_of
 from softspread.report.pictures import Thumbnails
 from softspread.report.run import run_page
-from softspread.votes.reading import Names
-from softspread.votes.table import VoteTable
 
 
 class JudgedEstimator(GraphEstimator):
@@ -32,16 +30,15 @@ class JudgedEstimator(GraphEstimator):
 
     _waits = False  # while several questions are fitted together
 
-    def _start(self, votes: VoteTable, names: Names) -> None:
-        super()._start(votes, names)
-        if not self._waits and len(names.classes) and len(votes) >= SMOOTHNESS.fewest:
-            self._warn_of_neighbors()
+    def _look_over(self) -> None:
+        if not self._waits and len(self.classes_) and len(self._votes) >= SMOOTHNESS.fewest:
+            self._warn_of_neighbors(stacklevel=6)
 
-    def _warn_of_neighbors(self) -> None:
+    def _warn_of_neighbors(self, stacklevel: int) -> None:
         """Say where neighbours do not help; the permutations are the same at every fit."""
         found = self.smoothness(random_state=0).warning
         if found is not None:
-            warnings.warn(found, NeighborWarning, stacklevel=5)
+            warnings.warn(found, NeighborWarning, stacklevel=stacklevel)
 
     def _fitted_blend(self) -> FittedBlend:
         """The blend of all votes so far and the posterior of the fitted items."""

@@ -3,7 +3,7 @@
 import logging
 import warnings
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -46,7 +46,7 @@ from softspread.quality.gain import forecast_gain
 from softspread.quality.judge import Evidence as JudgingVotes
 from softspread.quality.result import GainForecast
 from softspread.queries.rule import DEFAULT_LOTTERY
-from softspread.spreading.evidence import Evidence, SoftLabels, soft_labels
+from softspread.spreading.evidence import Evidence, soft_labels
 from softspread.tuning.candidates import DEFAULT_ALPHA, SearchSpace
 from softspread.votes.ballots import Ballots
 from softspread.votes.models import check_models, names_of_models, said_by, split_votes
@@ -277,6 +277,8 @@ class SoftLabeler(JudgedEstimator):
             self._features = None if features is None else validation.features(features, "features")
             votes = self._without_models(y, models)
             super().fit(X, votes, sample_weight=sample_weight, item_ids=item_ids, classes=classes)
+            if len(self._model_votes) and not len(self._votes):
+                warnings.warn(UNCHECKED, SoftspreadWarning, stacklevel=2)
             if self.kind == ORDINAL:
                 self._check_order(classes is not None or _fixes_classes(y))
         return self
@@ -291,20 +293,12 @@ class SoftLabeler(JudgedEstimator):
         people, self._said = split_votes(y, models)
         return people
 
-    def _start(self, votes: VoteTable, names: Names) -> None:
-        self._model_votes = VoteTable.empty() if self._said is None else names.table(self._said)
-        names.check_retractions(self._model_votes)
-        self._said = None
-        super()._start(votes, names)
-        if len(self._model_votes) and not len(votes):
-            warnings.warn(UNCHECKED, SoftspreadWarning, stacklevel=4)
-
     def _ask_each(self, X: ArrayLike | Graph, y: Any, **given: Any) -> Self:
         """Fit one question per class."""
         questions = Questions(self)
         questions.fit(X, y, **given)
         self._answer_by(questions.each)
-        self._warn_of_neighbors()
+        self._warn_of_neighbors(stacklevel=4)
         return self
 
     def _answer_by(self, each: dict[Any, Any]) -> Self:
@@ -334,6 +328,9 @@ class SoftLabeler(JudgedEstimator):
         validation.choice("annotator_model", self.annotator_model, ANNOTATOR_MODELS)
 
     def _spread(self) -> None:
+        self._model_votes = VoteTable.empty() if self._said is None else self._names.table(self._said)
+        self._names.check_retractions(self._model_votes)
+        self._said = None
         features = self._features
         if features is not None and len(features) != self.n_items_:
             raise InputError(
@@ -876,55 +873,11 @@ class SoftLabeler(JudgedEstimator):
             frame["annotator"] = found.annotators
         return frame.assign(weight=found.weights)
 
-    def soft_labels(
-        self,
-        confidence_level: float = 0.9,
-        method: str | IntervalMethod | None = None,
-        *,
-        lipschitz: float | None = None,
-        simultaneous: bool = False,
-    ) -> SoftLabels:
-        """Soft labels of the fitted items with evidence and intervals, in one object.
-
-        Parameters
-        ----------
-        confidence_level : float, default 0.9
-            Of the intervals, strictly between 0 and 1.
-        method : str or function, optional
-            How intervals are found, see :meth:`predict_interval`.
-        lipschitz : float, optional
-            For a plug-in, see :meth:`predict_interval`.
-        simultaneous : bool, default False
-            Whether the intervals of an item hold for all classes together.
-
-        Returns
-        -------
-        SoftLabels
-            With ids, classes, p, evidence, lower, upper and verdict; ``to_frame()`` is one row per item. Of
-            kind "ordinal" also the expected level with its interval, of kind "multilabel" evidence and
-            verdict of each class.
-
-        See Also
-        --------
-        predict_proba : Soft labels alone, also of new items.
-
-        Examples
-        --------
-        >>> X = [[0.0], [1.0], [9.0], [10.0]]
-        >>> lab = SoftLabeler(n_neighbors=1, kind="ordinal").fit(X, [1, -1, -1, 3], classes=[1, 2, 3])
-        >>> lab.soft_labels().more["expected_level"].round(1).tolist()
-        [1.5, 1.8, 2.2, 2.5]
-        >>> several = SoftLabeler(n_neighbors=1, kind="multilabel").fit(X, [["red", "big"], ["red"], [], []])
-        >>> several.soft_labels()
-        SoftLabels(4 items, 2 classes: big, red; median evidence 2.02; with intervals)
-        """
-        found = super().soft_labels(confidence_level, method, lipschitz=lipschitz, simultaneous=simultaneous)
+    def _further(self, answer: Answer, level: float) -> dict[str, Any]:
         if self.kind != ORDINAL:
-            return found
-        levels = expected_levels(
-            self._posteriors(self._about(None)), found.p, self.classes_, confidence_level
-        )
-        return replace(found, kind=ORDINAL, more=levels)
+            return {}
+        levels = expected_levels(self._posteriors(answer), answer.p, self.classes_, level)
+        return {"kind": ORDINAL, "more": levels}
 
     # ---------------------------------------------------------------------------------------------- queries
     def _choosing(self) -> Choosing:
