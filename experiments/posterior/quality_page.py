@@ -13,7 +13,7 @@ from experiments.posterior.store import read
 from experiments.posterior.tables import ROLES, quality
 from experiments.stored import store
 
-MEASURES = {"rmse": "RMSE", "kl": "KL", "accuracy": "accuracy"}
+MEASURES = {"rmse": "RMSE", "kl": "KL", "accuracy": "accuracy", "agreement": "agreement"}
 SETS = {"judge": "Judging sets", "design": "Design sets", "extra": "A hundred made-up classes"}
 
 

@@ -30,7 +30,7 @@ LEVELS = (0.5, 0.9, 0.95, 0.99)
 CELL = ("dataset", "budget", "draw")
 LABELS = ("rmse", "kl", "accuracy")
 COVERAGE = ("all", "large", "small", "width")
-ESTIMATES = ("rmse", "kl", "accuracy")
+ESTIMATES = ("rmse", "kl", "accuracy", "agreement")
 REFERENCE_DRAWS = 4  # in which spreading alone is fitted too; intervals are judged on all draws
 QUERY_ROUNDS = 5  # of equal size, after a tenth of the votes fell uniformly
 
@@ -236,7 +236,10 @@ def estimates(
         warnings.simplefilter("ignore", SoftspreadWarning)
         quality = lab.quality(probabilities=probabilities)
     truth, p = dataset.truth, np.asarray(lab.predict_proba())
-    real = measures.of_labels(truth, p) | {"kl": metrics.kl_divergence(truth, p)}
+    real = measures.of_labels(truth, p) | {
+        "kl": metrics.kl_divergence(truth, p),
+        "agreement": float(np.take_along_axis(truth, p.argmax(axis=1)[:, None], axis=1).mean()),
+    }
     row = {}
     for name in ESTIMATES:
         estimate = getattr(quality, name)

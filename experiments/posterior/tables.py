@@ -189,7 +189,7 @@ def widths(ours: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
 def quality(found: pd.DataFrame) -> pd.DataFrame:
     """Share of runs in which an interval holds, bias and width, by role, dataset and measure."""
     rows = []
-    for measure in ("rmse", "kl", "accuracy"):
+    for measure in ("rmse", "kl", "accuracy", "agreement"):
         real, lower, upper = (found[f"{measure}_{part}"] for part in ("true", "lower", "upper"))
         table = pd.DataFrame(
             {

@@ -118,4 +118,23 @@ def test_worlds_that_all_contradict_the_votes_leave_an_interval():
     found = weighed(Checks(impossible, impossible, impossible, impossible, SeenRange(0.0, 1e-9, 1e-9)))
     for estimate in (found.rmse, found.kl, found.noise):
         assert estimate.upper > 1.1 * estimate.lower
-    assert found.rmse.value < 0.9 * np.sqrt(SQUARED / 2)  # and still moves to where the votes point
+    score = 2 * found.rmse.value**2 + found.noise.value  # still moves to where the votes point
+    assert score < 0.8 * (SQUARED + NOISE)
+
+
+def test_the_less_of_the_score_is_error_the_less_is_known_of_it():
+    """The same relative error of a score leaves a small error beside much noise open by a larger factor."""
+    ratios = []
+    for squared in (0.2, 0.02, 0.005):
+        drawn = worlds(squared=squared)
+        found = weighed(Checks(UNKNOWN, UNKNOWN, UNKNOWN, None, None), drawn)
+        ratios.append(found.rmse.upper / found.rmse.lower)
+    assert ratios[0] < ratios[1] < ratios[2]
+
+
+def test_doubt_has_an_end_where_no_error_is_left():
+    """Worlds without any error on held-out votes: factors stay finite, and nothing warns."""
+    drawn = worlds(squared=0.0)._replace(squared=np.full(100, SQUARED))
+    with np.errstate(divide="raise", over="raise", invalid="raise"):
+        found = weighed(Checks(Seen(NOISE, 0.01), UNKNOWN, UNKNOWN, None, None), drawn)
+    assert 0 < found.rmse.lower < np.sqrt(SQUARED / 2) < found.rmse.upper < 1

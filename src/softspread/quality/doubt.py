@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from softspread._common.types import FloatArray
+from softspread.quality.accuracy import TINY
 from softspread.quality.result import Estimate
 from softspread.quality.worlds import Worlds
 
@@ -22,25 +23,30 @@ from softspread.quality.worlds import Worlds
 class DoubtRule:
     """How far a world may be off; design runs: docs/measurements-quality.md."""
 
-    # Scales of the logarithms of the factors: on the design sets the mean squared error of the worlds was off
-    # by about e^0.3 where it was too small, by more where it was too large (truths that are smoother than the
-    # posterior dares to believe); their noise by less: it is measured more directly.
-    squared: float = 0.3
-    squared_below: float = 1.75
-    noise: float = 0.15
+    # Scales of the logarithms of the factors. On the design sets the worlds' squared error was right to about
+    # e^0.15 where people's votes left much of it. The smaller the error beside the noise of votes, the more
+    # a slightly wrong picture of that noise matters: doubt grows with noise / error. There is more room
+    # towards smaller errors, as some truths are smoother than the posterior dares to believe.
+    squared: float = 0.1
+    squared_by_noise: float = 0.01
+    squared_below: float = 1.3
+    most_noise: float = 40.0  # times the error: more would only add doubt where nothing is known
+    noise: float = 0.05  # is measured more directly
     # KL and entropy follow squared error and noise up to these. Where nobody knows whether small
     # probabilities are 0 or merely small, worlds take them for 0, which makes KL too large: it may be smaller
     # by more.
-    kl: float = 0.3
+    kl: float = 0.1
+    kl_by_noise: float = 0.008
     kl_below: float = 2.0
     entropy: float = 0.2
     # Of odds, which keeps shares below 1:
-    differ: float = 0.25  # votes for another class than the one shown
-    wrong: float = 0.3  # wrong classes, given these
+    differ: float = 0.18  # votes for another class than the one shown
+    wrong: float = 0.22  # wrong classes, given these
     wrong_add: float = 0.005  # and in absolute terms: none of a thousand is not none
-    tails: float = 4.0  # degrees of freedom of Student's t: some models are far off
+    tails: float = 2.5  # degrees of freedom of Student's t: some models are far off, and then votes decide
+    furthest: float = 20.0  # logarithm of a factor: beyond it numbers overflow, and no vote can tell
     least_error: float = 0.02  # of a held-out score, which no bootstrap may claim to know better
-    per_world: int = 50  # draws of the factors
+    per_world: int = 500  # draws of the factors: enough of them far out where votes contradict all worlds
     # Draws that an interval rests on at least: where all worlds contradict the votes, what the votes say is
     # taken less literally until that many are left. A single survivor would know no doubt.
     fewest: int = 100
@@ -105,17 +111,20 @@ def weigh_worlds(
     n_draws = len(worlds.squared) * rule.per_world
     worlds = worlds.at(np.repeat(np.arange(len(worlds.squared)), rule.per_world))
 
-    def doubt(scale: float, below: float = 1.0) -> FloatArray:
-        drawn = scale * rng.standard_t(rule.tails, n_draws)
-        return np.where(drawn < 0, below, 1.0) * drawn
+    error = np.maximum(worlds.trial_brier - worlds.trial_noise, 0.0)
+    least_seen = np.maximum(worlds.trial_noise / rule.most_noise, TINY)
+    noise_per_error = worlds.trial_noise / np.maximum(error, least_seen)
+
+    def doubt(scale: float, by_noise: float = 0.0, below: float = 1.0) -> FloatArray:
+        drawn = np.hypot(scale, by_noise * noise_per_error) * rng.standard_t(rule.tails, n_draws)
+        return np.clip(np.where(drawn < 0, below, 1.0) * drawn, -rule.furthest, rule.furthest)
 
     least = rule.least_error
-    squared, noise = doubt(rule.squared, rule.squared_below), doubt(rule.noise)
-    error = np.maximum(worlds.trial_brier - worlds.trial_noise, 0.0)
+    squared, noise = doubt(rule.squared, rule.squared_by_noise, rule.squared_below), doubt(rule.noise)
     fit = checks.brier.misfit(np.exp(squared) * error + np.exp(noise) * worlds.trial_noise, least)
     if checks.noise is not None:
         fit = fit + checks.noise.misfit(np.exp(noise) * worlds.repeat_noise, least)
-    kl, entropy = squared + doubt(rule.kl, rule.kl_below), noise + doubt(rule.entropy)
+    kl, entropy = squared + doubt(rule.kl, rule.kl_by_noise, rule.kl_below), noise + doubt(rule.entropy)
     error = np.maximum(worlds.trial_cross - worlds.trial_entropy, 0.0)
     fit_kl = fit + checks.cross.misfit(np.exp(kl) * error + np.exp(entropy) * worlds.trial_entropy, least)
     if checks.entropy is not None:
