@@ -6,7 +6,7 @@ Votes are read before the graph is built: a mistake in a file should not cost mi
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
@@ -191,9 +191,21 @@ def fit(run: Run, inputs: FitInputs, *, needs_votes: bool = True) -> Fit:
     features = load_features(run, inputs.fit.features, items)
     prior = load_prior(inputs.fit, items, found.names.classes)
     items = grow_graph(run, base, added, inputs.graph) if added else build_graph(run, items, inputs.graph)
-    given, models = (found, ()) if votes is None else (votes.given, votes.models)
-    task = _Task(run, items, given, features, parameters, models)
-    make = task.helped if inputs.fit.of_votes else partial(task.estimate, method, prior)
+    y, models = (found, ()) if votes is None else (votes.given, votes.models)
+    given: dict[str, Any] = {} if features is None else {"features": features}
+    if isinstance(y, Votes):
+        given["item_ids"] = items.item_ids
+    if models:
+        given["model_annotators"] = models
+
+    def estimate(prior: AnyArray | None) -> Any:
+        verbose = run.shows_bars and items.are_many
+        est: Any = estimator_of(method)(**parameters, prior=prior, random_state=run.seed, verbose=verbose)
+        return est.fit(items.X, y, **given)
+
+    make = partial(estimate, prior)
+    if inputs.fit.of_votes:
+        make = partial(_helped, estimate, run, items, found, parameters["prior_strength"] == "auto")
     votes_key = (*(inputs.votes.votes or ()), *dataclasses.astuple(inputs.votes)[1:])
     prior_key = PRIOR_OF_VOTES if inputs.fit.of_votes else inputs.fit.prior
     chosen = (method, sorted(parameters.items()), run.seed, version_of("softspread"))
@@ -212,40 +224,16 @@ def fit(run: Run, inputs: FitInputs, *, needs_votes: bool = True) -> Fit:
     return Fit(est, items, votes, features is not None)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Task:
-    """The data and parameters of a fit."""
+def _helped(
+    estimate: Callable[[AnyArray | None], Any], run: Run, items: Items, votes: NamedVotes, chosen: bool
+) -> Any:
+    """A fit with a classifier of the votes as prior, where its strength is ``chosen`` only if that helps."""
+    helped = estimate(classifier_of_votes(run, items, votes))
+    if not chosen:
+        return helped
+    from softspread.estimators.priors import better_of
 
-    run: Run
-    items: Items
-    votes: NamedVotes | Votes
-    features: AnyArray | None
-    parameters: Mapping[str, Any]
-    models: tuple[object, ...] = ()
-
-    def estimate(self, method: str, prior: AnyArray | None) -> Any:
-        """A fit of one method."""
-        show = self.run.shows_bars and self.items.are_many
-        est: Any = estimator_of(method)(
-            **self.parameters, prior=prior, random_state=self.run.seed, verbose=show
-        )
-        given: dict[str, Any] = {} if self.features is None else {"features": self.features}
-        if isinstance(self.votes, Votes):
-            given["item_ids"] = self.items.item_ids
-        if self.models:
-            given["model_annotators"] = self.models
-        return est.fit(self.items.X, self.votes, **given)
-
-    def helped(self) -> Any:
-        """The paper's method, with a classifier of the votes as prior only where that helps."""
-        assert isinstance(self.votes, NamedVotes)  # the paper's method takes no other kind
-        prior = classifier_of_votes(self.run, self.items, self.votes)
-        helped = self.estimate(SPREADING, prior)
-        if self.parameters["prior_strength"] != "auto":
-            return helped
-        from softspread.estimators.priors import better_of
-
-        return better_of(self.estimate(SPREADING, None), helped)
+    return better_of(estimate(None), helped)
 
 
 def _save_fit(est: GraphEstimator, path: Path) -> None:

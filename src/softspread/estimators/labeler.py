@@ -3,7 +3,7 @@
 import logging
 import warnings
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -46,7 +46,6 @@ from softspread.quality.gain import forecast_gain
 from softspread.quality.judge import Evidence as JudgingVotes
 from softspread.quality.result import GainForecast
 from softspread.queries.rule import DEFAULT_LOTTERY
-from softspread.spreading.evidence import Evidence, soft_labels
 from softspread.tuning.candidates import DEFAULT_ALPHA, SearchSpace
 from softspread.votes.ballots import Ballots
 from softspread.votes.models import check_models, names_of_models, said_by, split_votes
@@ -606,8 +605,11 @@ class SoftLabeler(JudgedEstimator):
         if new is None:
             if features is not None:
                 raise InputError("features belong to new items: pass their X too, or leave features out.")
-            evidence = self._evidence()
-            return Answer(evidence, evidence.soft_labels(np.zeros_like(evidence.mass), 0.0), None)
+            if "answer" not in self._kept:
+                self._kept["answer"] = evidence_in(self._posterior, len(self.classes_))
+            evidence, p = self._kept["answer"]
+            evidence = replace(evidence, mass=evidence.mass.copy())  # whoever asks may change the arrays
+            return Answer(evidence, p.copy(), None)
         masses = [self._live.mass(rung) for rung in self._blend.rungs]
         posterior = self._blend.posterior_of_new(
             self._ties(new),
@@ -616,8 +618,7 @@ class SoftLabeler(JudgedEstimator):
             self._diffused.workers,
             self._features_of_new(features, len(new)),
         )
-        evidence = evidence_in(posterior, len(self.classes_))
-        return Answer(evidence, evidence.soft_labels(np.zeros_like(evidence.mass), 0.0), new, posterior)
+        return Answer(*evidence_in(posterior, len(self.classes_)), new, posterior)
 
     def _features_of_new(self, features: ArrayLike | None, n_new: int) -> AnyArray | None:
         """Unreduced features of new items, like those of the fit."""
@@ -633,12 +634,6 @@ class SoftLabeler(JudgedEstimator):
                 f"{given.shape}."
             )
         return given
-
-    def _evidence(self) -> Evidence:
-        if "evidence" not in self._kept:
-            self._kept["evidence"] = evidence_in(self._posterior, len(self.classes_))
-        evidence: Evidence = self._kept["evidence"]
-        return evidence
 
     def predict_proba(
         self,
@@ -824,8 +819,7 @@ class SoftLabeler(JudgedEstimator):
         """
         self._checked(None)
         rows, back = np.unique(self._names.rows(items), return_inverse=True)
-        mass = evidence_in(self._live.of_rows(rows), len(self.classes_)).mass[back]
-        return soft_labels(mass, np.zeros_like(mass), 0.0)
+        return evidence_in(self._live.of_rows(rows), len(self.classes_))[1][back]
 
     def explain(self, item: Hashable, top: int | None = 10) -> pd.DataFrame:
         """What one soft label is made of: votes, classifiers, the prior and the class shares.
