@@ -34,7 +34,7 @@ $(VENV)/.release:
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable ".[images]"
+	$(BIN)/python -m pip install --quiet --editable ".[images,parquet]"
 	touch $@
 
 $(VENV)/.test: pyproject.toml

@@ -4,16 +4,33 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csc_matrix, csr_array
+from sklearn.base import clone
 from sklearn.decomposition import TruncatedSVD
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from softspread import InputError, KNeighborsVotes, SoftLabeler, VoteHistogram, Votes, knn_graph
+from softspread import (
+    GaussianKernelRegression,
+    InputError,
+    KNeighborsVotes,
+    ProbabilisticLabelSpreading,
+    RatingSpreading,
+    SoftLabeler,
+    VoteHistogram,
+    Votes,
+    knn_graph,
+)
 
 X = np.linspace(0, 1, 40)[:, None] * [1.0, 2.0]
 Y = np.where(np.arange(40) % 3 == 0, np.arange(40) // 20, -1)
+BASELINES = [
+    ProbabilisticLabelSpreading(n_neighbors=5, alpha=0.9),
+    VoteHistogram(),
+    GaussianKernelRegression(),
+    KNeighborsVotes(n_neighbors=5),
+]
 
 
 def test_sample_weights_are_weights_of_votes():
@@ -47,11 +64,46 @@ def test_weights_that_mean_nothing_are_refused(weights, problem):
         VoteHistogram().fit(X, Y, sample_weight=weights)
 
 
-@pytest.mark.parametrize("take", [lambda A: SoftLabeler().fit(A, Y), knn_graph], ids=["fit", "graph"])
-def test_sparse_features_are_refused_with_what_to_do(take):
-    """And what the message says works."""
-    with pytest.raises(InputError, match="TruncatedSVD"):
-        take(csr_array(X))
+@pytest.mark.parametrize("est", [SoftLabeler(n_neighbors=5, random_state=0), *BASELINES], ids=type)
+@pytest.mark.parametrize("kind", [csr_array, coo_array, csc_matrix])
+def test_sparse_features_give_what_their_array_gives(est, kind):
+    """For fitted and new items, in single precision as well."""
+    for dtype in (np.float64, np.float32):
+        A = X.astype(dtype)
+        one, other = clone(est).fit(A, Y), clone(est).fit(kind(A), Y)
+        new = A[[3, 30]] + dtype(1e-3)
+        np.testing.assert_array_equal(one.predict_proba(), other.predict_proba())
+        np.testing.assert_array_equal(one.predict_proba(new), other.predict_proba(kind(new)))
+
+
+def test_sparse_features_beside_a_map():
+    """features= and those of new items, batches, several questions, ratings and graphs take them, too."""
+    S, new = csr_array(X), X[[3, 30]] + 1e-3
+    lab = SoftLabeler(n_neighbors=5, random_state=0)
+    one, other = clone(lab).fit(X, Y, features=X), clone(lab).fit(S, Y, features=S)
+    np.testing.assert_array_equal(one.predict_proba(), other.predict_proba())
+    np.testing.assert_array_equal(
+        one.predict_proba(new, features=new), other.predict_proba(csr_array(new), features=csr_array(new))
+    )
+    batches = clone(lab).fit(S[:30], Y[:30], classes=[0, 1]).partial_fit(S[30:], Y[30:])
+    np.testing.assert_allclose(batches.predict_proba(), lab.fit(X, Y).predict_proba(), rtol=1e-12)
+    tags = Votes.from_multilabel([["a"], ["a", "b"]], [0, 39])
+    several = SoftLabeler(n_neighbors=5, kind="multilabel", random_state=0)
+    np.testing.assert_array_equal(
+        clone(several).fit(X, tags).predict_proba(), clone(several).fit(S, tags).predict_proba()
+    )
+    ratings = pd.DataFrame({"item": [0, 39], "rating": [1.0, 5.0]})
+    found = [RatingSpreading(random_state=0).fit(A, ratings).predict() for A in (X, S)]
+    np.testing.assert_array_equal(*found)
+    assert (knn_graph(S, n_neighbors=5).S != knn_graph(X, n_neighbors=5).S).nnz == 0
+
+
+def test_too_large_sparse_features_are_refused_with_what_to_do():
+    """The message says how large they would be, and what it advises works."""
+    with pytest.raises(InputError, match=r"X is sparse.* 3\.73 GiB, more than 2; reduce it.*TruncatedSVD"):
+        SoftLabeler().fit(csr_array((10_000, 50_000)), np.zeros(10_000))
+    with pytest.raises(InputError, match=r"features is sparse"):
+        SoftLabeler().fit(X, Y, features=csr_array((40, 10**9)))
     labeler = SoftLabeler(n_neighbors=5, random_state=0)
     found = make_pipeline(TruncatedSVD(1, random_state=0), labeler).fit(csr_array(X), Y)
     assert found.predict(csr_array(X[[1, 38]] + 1e-3)).tolist() == [0, 1]

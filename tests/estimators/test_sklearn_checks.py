@@ -31,7 +31,8 @@ STAYS = (
 def known_failures(est):
     """Checks that cannot hold as they stand."""
     counts_items = isinstance(est, SoftLabeler | ProbabilisticLabelSpreading | KNeighborsVotes)
-    weights = {"check_sample_weight_equivalence_on_dense_data": STAYS} if counts_items else {}
+    kinds = ("dense", "sparse") if counts_items else ()
+    weights = {f"check_sample_weight_equivalence_on_{kind}_data": STAYS for kind in kinds}
     return {"check_classifiers_classes": NO_VOTE, **weights}
 
 

@@ -4,20 +4,17 @@ import json
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 from softspread._common.validation import objects
 from softspread.errors import InputError
 from softspread.io.tables import (
-    arrow_names,
     is_missing,
     listed,
     numbers_if_whole,
     read_table,
     shown,
     table_of_frame,
-    write_parquet,
 )
 
 FRAME = pd.DataFrame({"item": ["007", "010"], "n": [1, 2], "x": [0.5, 1.5]})
@@ -67,35 +64,10 @@ def test_gaps_are_named_or_kept(tmp_path):
         table.numbers("label")
 
 
-def test_a_parquet_file_is_read_by_the_column(tmp_path):
-    """Facts of its making come along; a null does not make floats of whole numbers."""
-    made = pa.table({"item": [1, None], "x": [[1.0], [2.0]]})
-    write_parquet(tmp_path / "t.parquet", made, {"seed": 3})
-    table = read_table(tmp_path / "t.parquet")
-    assert table.metadata == {"seed": 3}
-    assert list(table.columns["item"]) == [1, None]
-    assert table.columns.first("x") == [1.0]
-    with pytest.raises(KeyError):
-        table.columns["y"]
-    with pytest.raises(InputError, match=r"row 1 \(counted from 0\): no value in 'item'"):
-        table.ids("item")
-
-
-def test_damaged_facts_are_an_error(tmp_path):
-    """Rather than forgotten."""
-    import pyarrow.parquet as pq
-
-    pq.write_table(pa.table({"a": [1]}).replace_schema_metadata({"softspread": "{"}), tmp_path / "t.parquet")
-    with pytest.raises(InputError, match="damaged facts"):
-        read_table(tmp_path / "t.parquet")
-
-
-def test_values_for_messages_and_files():
-    """Five distinct values, ten names; mixed names become text."""
+def test_values_for_messages():
+    """Five distinct values, ten names."""
     assert shown([1, 1, 2, 3, 4, 5, 6]) == "1, 2, 3, 4, 5, ..."
     assert listed("abcdefghijkl").endswith("'j', ...")
-    assert arrow_names(np.array([1, "a"], dtype=object)).to_pylist() == ["1", "a"]
-    assert arrow_names(np.array([1, 2])).to_pylist() == [1, 2]
     assert json.dumps(objects([[1], (2,)]).tolist()) == "[[1], [2]]"
     assert is_missing([None, np.nan, "", 0, "nan"]).tolist() == [True, True, True, False, False]
 

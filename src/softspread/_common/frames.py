@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from softspread._common.arrow import arrow
 from softspread.errors import InputError
 
 
@@ -33,7 +34,6 @@ def as_frame(table: Any) -> Any:
         )
     if not hasattr(table, "columns") or not hasattr(table, "__arrow_c_stream__"):
         return table
-    import pyarrow as pa
-
-    arrow = table.to_arrow() if hasattr(table, "to_arrow") else pa.table(table)
-    return arrow.to_pandas(integer_object_nulls=True)
+    pa = arrow(what=f"a table of {type(table).__module__.split('.')[0]}")
+    found = table.to_arrow() if hasattr(table, "to_arrow") else pa.table(table)
+    return found.to_pandas(integer_object_nulls=True)

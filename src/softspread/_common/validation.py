@@ -1,5 +1,6 @@
 """User input -> arrays we trust. The only validation code; every message says what to do."""
 
+import math
 import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,13 +14,14 @@ from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.errors import InputError
 
 SHOWN = 5  # how many offending values an error names
+MOST_DENSE_BYTES = 2 * 2**30  # of sparse features as an array: 40,000 texts with 6,700 words
 LARGEST_FEATURE = 1e150  # squared distances between larger values overflow
 WHOLE_FLOATS = 2**53  # up to here every whole number is a float
 
 
 def features(X: Any, name: str = "X") -> AnyArray:
     """A finite (n, d) float array; single precision stays single. Errors call it ``name``."""
-    refuse_sparse(X, name)
+    X = dense(X, name)
     try:
         array = np.asarray(
             check_array(X, dtype=[np.float64, np.float32], ensure_min_samples=1, input_name=name)
@@ -30,13 +32,18 @@ def features(X: Any, name: str = "X") -> AnyArray:
     return not_too_large(array, name)
 
 
-def refuse_sparse(X: Any, name: str = "X") -> None:
-    """Neighbours are searched among dense vectors; nothing is made dense or reduced unasked."""
-    if issparse(X):
+def dense(X: Any, name: str = "X", most_bytes: float = MOST_DENSE_BYTES) -> Any:
+    """Sparse features as an array, since neighbours are searched among dense vectors; all else as it came."""
+    if not issparse(X):
+        return X
+    size = math.prod(X.shape) * (4 if X.dtype == np.float32 else 8)
+    if size > most_bytes:
         raise InputError(
-            f"{name} is sparse, and neighbours are searched among dense vectors; reduce it first: "
-            "make_pipeline(TruncatedSVD(50), SoftLabeler()). With few columns pass X.toarray()."
+            f"{name} is sparse, and as the dense vectors among which neighbours are searched it would take "
+            f"{size / 2**30:.3g} GiB, more than {most_bytes / 2**30:g}; reduce it first: "
+            "make_pipeline(TruncatedSVD(50), SoftLabeler()), or softspread.embed for texts."
         )
+    return X.toarray()
 
 
 def not_too_large(X: AnyArray, name: str = "X") -> AnyArray:

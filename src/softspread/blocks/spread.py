@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softspread._common import validation
+from softspread._common.arrow import check_arrow
 from softspread._common.digests import digest_array
 from softspread._common.threads import count_threads
 from softspread._common.types import AnyArray
@@ -44,6 +45,7 @@ IN_BLOCKS = (
     "dirichlet",
 )  # intervals of an item's mass alone
 WORK_ENDING = ".blocks"
+PARTS_NEED = "a run in blocks, which writes parts of Parquet,"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +208,7 @@ def spread_in_blocks(
     >>> labels.labels[np.argsort(labels.ids)].tolist() == [0] * 50 + [1] * 50
     True
     """
+    check_arrow(PARTS_NEED)
     source, key = _source(X, vector_column)
     n, d = (source.n_items, source.n_dimensions) if isinstance(source, EmbeddingStream) else source.shape
     table, names = read_y(y, n, item_ids, classes)

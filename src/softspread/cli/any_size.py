@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from softspread._common.arrow import check_arrow
 from softspread._common.types import AnyArray
 from softspread._common.wording import counted
 from softspread.blocks.plan import DEFAULT_LIMIT, Need, parse_size, plan
-from softspread.blocks.spread import check_interval, spread_in_blocks
+from softspread.blocks.spread import PARTS_NEED, check_interval, spread_in_blocks
 from softspread.cli.cost import free_memory
 from softspread.cli.fitting import load_votes
 from softspread.cli.options import FitInputs, IntervalOptions, SizeOptions, check_confidence, needed
@@ -65,6 +66,8 @@ def spread_any_size(
 ) -> None:
     """Check, say what the run needs, run."""
     check_blocks(inputs, intervals, others)
+    if not dry_run:
+        check_arrow(PARTS_NEED)
     limit = parse_size(size.memory_limit or DEFAULT_LIMIT)
     stream = open_stream(inputs.items.files(), inputs.items.vector_column)
     with run.stage("ids"):

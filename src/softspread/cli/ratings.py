@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from softspread._common.arrow import check_parquet
 from softspread._common.atomic import check_target, replaced_file
 from softspread.cli.items import build_graph, load_items
 from softspread.cli.options import FitInputs, number
@@ -14,6 +15,7 @@ from softspread.errors import InputError
 from softspread.estimators.labeler import SoftLabeler
 from softspread.estimators.rating import RatingSpreading
 from softspread.io.ids import rows_of_ids
+from softspread.io.spreadsheets import frame_for_csv
 from softspread.io.tables import shown
 from softspread.io.votes import read_vote_files
 
@@ -25,6 +27,7 @@ def spread_ratings(run: Run, inputs: FitInputs, out: Path, confidence: float) ->
     if out.suffix.lower() not in ENDINGS:
         raise InputError(f"{out} ends in {out.suffix or 'nothing'!r}; ratings may be {', '.join(ENDINGS)}.")
     check_target(out)
+    check_parquet(out)
     scale = scale_of(inputs.votes.scale)
     parameters = {name: value for name, value in inputs.fit.parameters.items() if name == "alpha"}
     items = load_items(run, inputs.items)
@@ -94,7 +97,7 @@ def _write(path: Path, ending: str, found: pd.DataFrame) -> None:
     if ending == ".parquet":
         found.to_parquet(path, index=False)
     elif ending == ".csv":
-        found.to_csv(path, index=False, lineterminator="\n")
+        frame_for_csv(found).to_csv(path, index=False, lineterminator="\n")
     else:
         found.to_json(path, orient="records", lines=True, force_ascii=False)
 

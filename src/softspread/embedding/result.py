@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from softspread._common.archive import read_archive, write_archive
+from softspread._common.arrow import arrow
 from softspread._common.digests import digest_array
 from softspread._common.types import AnyArray
 from softspread.embedding.loader import Skipped
@@ -22,7 +23,8 @@ from softspread.embedding.reducers.by_name import reducer_from
 from softspread.embedding.reducers.reducer import Reducer
 from softspread.errors import InputError, StoreError
 from softspread.io.embeddings import embeddings_of
-from softspread.io.tables import arrow_names, read_table, single_precision, write_parquet
+from softspread.io.parquet import arrow_names, single_precision, write_parquet
+from softspread.io.tables import read_table
 
 FORMAT_VERSION = 1  # of saved reducers; raised when older code could misread them
 REDUCER_ENDING = ".reducer.npz"
@@ -147,9 +149,8 @@ class Embedding:
         ...     Embedding.load(f"{folder}/X.parquet").X.shape
         (30, 2)
         """
-        import pyarrow as pa
-
         target = Path(path)
+        pa = arrow(what=str(target))
         if self.item_ids.dtype == object and not all(isinstance(item, str) for item in self.item_ids):
             raise InputError("ids of mixed types cannot be saved; use strings or numbers.")
         if target.suffix != ".parquet":

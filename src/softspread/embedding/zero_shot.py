@@ -16,11 +16,12 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from softspread._common import validation
+from softspread._common.arrow import arrow
 from softspread._common.types import AnyArray, FloatArray
 from softspread.embedding.embed import BATCH_SIZE, EncodedItems, EncodingOptions, Source, encode, unit_length
 from softspread.embedding.encoders.encoder import Encoder
 from softspread.errors import InputError
-from softspread.io.tables import arrow_names, write_parquet
+from softspread.io.parquet import arrow_names, write_parquet
 
 PLACE = "{class}"
 TEMPLATES = {
@@ -45,8 +46,7 @@ class ZeroShot:
 
     def save(self, path: Path, about: Mapping[str, Any]) -> None:
         """Write the table as Parquet, with facts of its making inside."""
-        import pyarrow as pa
-
+        pa = arrow(what=str(path))
         names = [f"p_{name}" for name in self.classes]
         arrays = [arrow_names(self.item_ids), *map(pa.array, self.p.T)]
         write_parquet(path, pa.table(arrays, names=["item", *names]), about)

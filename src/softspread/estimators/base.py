@@ -274,7 +274,6 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_items_, self.item_ids_, self.classes_ = names.n_items, names.item_ids, names.classes
 
     def _read_features(self, X: Any, reset: bool) -> AnyArray:
-        validation.refuse_sparse(X)
         return read_features(self, X, reset)
 
     def _set_prior(self) -> None:
@@ -863,13 +862,16 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.sparse = True
         return tags
 
 
 def read_features(est: BaseEstimator, X: Any, reset: bool) -> AnyArray:
     """(n, d) numbers as scikit-learn checks them; with ``reset`` a fit learns how many, and their names."""
     try:
-        array = validate_data(est, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=1)
+        array = validate_data(
+            est, validation.dense(X), reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=1
+        )
     except ValueError as error:
         raise InputError(str(error)) from error
     return validation.not_too_large(np.asarray(array))

@@ -63,6 +63,7 @@ class Questions:
         votes = answers_of(y, classes)
         if model_annotators:
             check_models(votes, model_annotators)
+        features = validation.dense(features, "features")  # once for all questions
         about = {"features": features, "item_ids": item_ids, "model_annotators": model_annotators}
         names = votes.class_names()
         prior = _prior_per_class(self.prior, len(names))

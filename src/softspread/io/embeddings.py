@@ -19,7 +19,9 @@ from softspread.errors import InputError
 from softspread.io.arrays import read_array, read_arrays
 from softspread.io.formats import EMBEDDING_ENDINGS, check_source, check_sources
 from softspread.io.ids import as_text, read_ids
-from softspread.io.tables import SHOWN, ParquetColumns, Table, read_table, shown
+from softspread.io.parquet import ParquetColumns
+from softspread.io.tables import SHOWN, Table, read_table, shown
+from softspread.io.vectors import PlainColumns, VectorColumns
 from softspread.votes.table import joined
 
 FILE_VERSION = 1  # of what :meth:`Embeddings.save` writes
@@ -243,13 +245,6 @@ def ids_of(path: Path, id_column: str | None = None, vector_column: str | None =
     return None if chosen.id_name is None else chosen.table.ids(chosen.id_name)
 
 
-def vectors_of(path: Path, table: Any, names: Sequence[str]) -> AnyArray:
-    """(n, d) vectors of an Arrow table: one column of lists, or one column per dimension."""
-    if len(names) == 1 and _is_list(table.schema.field(names[0]).type):
-        return _stacked_lists(path, names[0], table.column(names[0]))
-    return np.column_stack([table.column(name).to_numpy() for name in names])
-
-
 # ------------------------------------------------------------------------------------------------------ numpy
 def _from_npy(source: Path, id_column: str | None, vector_column: str | None) -> Embeddings:
     if id_column is not None or vector_column is not None:
@@ -279,18 +274,14 @@ class _Choice:
     """A table, and which of its columns are ids and vectors."""
 
     table: Table
-    arrow: Any  # schema and columns: a ParquetColumns or an Arrow table
+    columns: VectorColumns
     id_name: str | None
     vectors: list[str]
-
-    def kind(self, name: str) -> Any:
-        """Arrow's type of a column."""
-        return self.arrow.schema.field(name).type
 
     @property
     def is_list(self) -> bool:
         """One column of vectors, rather than one column per dimension."""
-        return len(self.vectors) == 1 and _is_list(self.kind(self.vectors[0]))
+        return len(self.vectors) == 1 and self.columns.kinds[self.vectors[0]].is_list
 
 
 def _from_table(
@@ -298,8 +289,7 @@ def _from_table(
 ) -> Embeddings:
     chosen = _choose(table, id_column, vector_column, skip_text)
     first, last = chosen.vectors[0], chosen.vectors[-1]
-    found = chosen.arrow.select(chosen.vectors)
-    X, words = vectors_of(Path(table.source), found, chosen.vectors), f"vector column {first!r}"
+    X, words = chosen.columns.vectors(chosen.vectors), f"vector column {first!r}"
     if not chosen.is_list:
         words = f"{len(chosen.vectors)} columns, {first!r} to {last!r}"
     if chosen.id_name is None:
@@ -311,21 +301,21 @@ def _choose(
     table: Table, id_column: str | None, vector_column: str | None, skip_text: bool = False
 ) -> _Choice:
     id_name = table.find(id_column, ID_NAMES)
-    arrow = _arrow(table)
-    kinds = {name: arrow.schema.field(name).type for name in table.columns}
+    columns = _columns_of(table)
+    kinds = columns.kinds
     others = [name for name in kinds if name != id_name and name not in INDEX_NAMES]
     if vector_column is not None:
         vectors = [name for name in kinds if fnmatch.fnmatchcase(name, vector_column) and name != id_column]
         if not vectors:
             raise InputError(f"{table.source} has no column {vector_column!r}; it has {table.listed()}.")
     else:
-        lists = [name for name in others if _is_list(kinds[name])]
+        lists = [name for name in others if kinds[name].is_list]
         vectors = lists if len(lists) == 1 else [name for name in VECTOR_NAMES if name in lists][:1]
         if lists and not vectors:
             raise InputError(f"{table.source} has several vector columns ({', '.join(lists)}); {NAME_THEM}.")
-        vectors = vectors or [name for name in others if _is_number(kinds[name]) or not skip_text]
-    chosen = _Choice(table, arrow, None if id_name in vectors else id_name, vectors)
-    wrong = [] if chosen.is_list else [name for name in vectors if not _is_number(kinds[name])]
+        vectors = vectors or [name for name in others if kinds[name].is_number or not skip_text]
+    chosen = _Choice(table, columns, None if id_name in vectors else id_name, vectors)
+    wrong = [] if chosen.is_list else [name for name in vectors if not kinds[name].is_number]
     if wrong:
         raise InputError(
             f"{table.source}: embeddings must be numbers, but {shown(wrong)} "
@@ -338,72 +328,17 @@ def _choose(
     return chosen
 
 
-def _is_list(kind: Any) -> bool:
-    import pyarrow.types as kinds
-
-    return bool(kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind))
-
-
-def _is_number(kind: Any) -> bool:
-    import pyarrow.types as kinds
-
-    return bool(kinds.is_floating(kind) or kinds.is_integer(kind))
-
-
-def _arrow(table: Table) -> Any:
-    """A table's columns in Arrow's types; text that holds nothing but numbers becomes numbers."""
-    import pyarrow as pa
-
+def _columns_of(table: Table) -> VectorColumns:
     if isinstance(table.columns, ParquetColumns):
         return table.columns
-    arrays = {name: _arrow_column(values, table.is_text) for name, values in table.columns.items()}
-    return pa.table(arrays)
-
-
-def _arrow_column(values: Sequence[Any], is_text: bool) -> Any:
-    import pandas as pd
-    import pyarrow as pa
-
-    try:
-        if is_text:
-            return pa.array(pd.to_numeric(pd.Series(values, dtype=object).replace("", np.nan)).to_numpy())
-        return pa.array(values, from_pandas=True)
-    except (ValueError, TypeError, pa.ArrowException):
-        return pa.array([str(value) for value in values])  # no numbers
-
-
-def _stacked_lists(source: str | Path, name: str, column: Any) -> AnyArray:
-    import pyarrow.compute as pc
-
-    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
-    if len(lengths) == 0:
-        raise InputError(f"{source} holds no items.")
-    odd = np.flatnonzero(lengths != lengths[0])
-    if lengths[0] == 0 or len(odd):
-        row = int(odd[0]) if len(odd) else 0
-        raise InputError(
-            f"{source}, row {row}: the vector in {name!r} has {lengths[row]} numbers, that of row 0 has "
-            f"{lengths[0]}; all must have the same, and at least one."
-        )
-    flat = pc.list_flatten(column).to_numpy(zero_copy_only=False)
-    if flat.dtype.kind not in "iuf":
-        raise InputError(
-            f"{source}: embeddings must be numbers, but {name!r} holds {column.type.value_type}."
-        )
-    return np.asarray(flat.reshape(len(lengths), -1))
+    return PlainColumns(table.source, table.columns, is_text=table.is_text)
 
 
 def _look_at(chosen: _Choice) -> EmbeddingShape:
-    import pyarrow.types as kinds
-
-    table, name = chosen.table, chosen.vectors[0]
-    kind, d = chosen.kind(name), len(chosen.vectors)
-    if chosen.is_list:
-        columns = table.columns
-        first = columns.first(name) if isinstance(columns, ParquetColumns) else columns[name][0]
-        kind, d = kind.value_type, len(first or ())
-    is_single = kinds.is_floating(kind) and kind.bit_width <= 32
-    return EmbeddingShape(table.n_rows, d, 4 if is_single else 8, chosen.id_name is not None)
+    first = chosen.vectors[0]
+    d = chosen.columns.width(first) if chosen.is_list else len(chosen.vectors)
+    itemsize = 4 if chosen.columns.kinds[first].is_single else 8
+    return EmbeddingShape(chosen.table.n_rows, d, itemsize, chosen.id_name is not None)
 
 
 # ----------------------------------------------------------------------------------------------------- checks

@@ -6,6 +6,7 @@ Imports no numerical library, so that the command line refuses a wrong path at o
 from collections.abc import Sequence
 from pathlib import Path
 
+from softspread._common.arrow import check_arrow, check_parquet
 from softspread._common.atomic import check_folder_target, check_target
 from softspread.errors import InputError
 
@@ -51,6 +52,7 @@ def check_source(path: str | Path, allowed: Sequence[str], what: str) -> Path:
         raise InputError(f"cannot read {source}: {error.strerror or error}.") from error
     if empty:
         raise InputError(f"{source} is empty; it should hold {what}.")
+    check_parquet(source)
     return source
 
 
@@ -87,6 +89,9 @@ def check_output(path: str | Path, output_format: str = "auto") -> str:
         )
     if output_format == "huggingface":
         check_folder_target(target, DATASET_MARK)
+        check_arrow(f"the datasets folder {target}")
     else:
+        if "parquet" in (output_format, CONTAINERS.get(ending) if output_format == "weighted" else None):
+            check_arrow(f"{target}, a Parquet file,")
         check_target(target)
     return output_format

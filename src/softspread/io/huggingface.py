@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from softspread._common import validation
+from softspread._common.arrow import arrow
 from softspread._common.atomic import replaced_folder
 from softspread._common.digests import KEY_BYTES, digest
 from softspread._common.kinds import MULTILABEL, ORDINAL, SINGLE
@@ -18,7 +19,7 @@ from softspread._common.validation import objects
 from softspread.errors import InputError
 from softspread.intervals.levels import EXPECTED
 from softspread.io.formats import DATASET_MARK
-from softspread.io.tables import METADATA_KEY, arrow_names, single_precision
+from softspread.io.parquet import METADATA_KEY, arrow_names, single_precision
 from softspread.spreading.evidence import SoftLabels
 
 DATASET_FILE = "data-00000-of-00001.arrow"
@@ -30,7 +31,7 @@ NUMBERS = {"feature": NUMBER, "_type": "Sequence"}
 
 def write_dataset(path: Path, labels: SoftLabels) -> None:
     """Write the folder; it appears whole or not at all."""
-    import pyarrow as pa
+    pa = arrow(what="a datasets folder")
 
     item = arrow_names(labels.ids)
     columns = {
@@ -71,7 +72,7 @@ def write_dataset(path: Path, labels: SoftLabels) -> None:
 
 def _label_column(labels: SoftLabels) -> tuple[Any, dict[str, Any]]:
     """The most probable class by number; of several classes the numbers of those with at least one half."""
-    import pyarrow as pa
+    pa = arrow(what="a datasets folder")
 
     kind = {"names": [str(label) for label in labels.classes.tolist()], "_type": "ClassLabel"}
     if labels.kind != MULTILABEL:
@@ -81,7 +82,7 @@ def _label_column(labels: SoftLabels) -> tuple[Any, dict[str, Any]]:
 
 
 def _lists(values: AnyArray) -> Any:
-    import pyarrow as pa
+    pa = arrow(what="a datasets folder")
 
     starts = pa.array(np.arange(len(values) + 1, dtype=np.int32) * values.shape[1])
     return pa.ListArray.from_arrays(starts, single_precision(values.ravel()))
@@ -89,7 +90,7 @@ def _lists(values: AnyArray) -> Any:
 
 def read_dataset(source: Path) -> SoftLabels:
     """Soft labels of a folder that :func:`write_dataset` wrote."""
-    import pyarrow as pa
+    pa = arrow(what="a datasets folder")
 
     file = source / DATASET_FILE
     if not file.is_file():

@@ -12,14 +12,16 @@ datasets folder carry the facts inside; the other formats have no place for them
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from softspread._common import validation
+from softspread._common.arrow import arrow
 from softspread._common.atomic import check_target, replaced_file, write_text
 from softspread._common.kinds import MULTILABEL, ORDINAL, SINGLE
 from softspread._common.types import AnyArray, FloatArray
@@ -31,20 +33,14 @@ from softspread.io.formats import CONTAINERS, check_output
 from softspread.io.huggingface import read_dataset, write_dataset
 from softspread.io.ids import rows_of_ids
 from softspread.io.label_studio import LabelStudioNames, write_tasks
-from softspread.io.spreadsheets import arrow_for_csv
-from softspread.io.tables import (
-    Table,
-    arrow_names,
-    read_json,
-    read_table,
-    shown,
-    single_precision,
-    with_metadata,
-)
+from softspread.io.parquet import plain_names, with_metadata
+from softspread.io.spreadsheets import frame_for_csv
+from softspread.io.tables import Table, read_json, read_table, shown
 from softspread.spreading.evidence import SoftLabels
 
 PARTS_FACTS = "_softspread.json"  # of a folder of parts; Parquet readers skip names that begin so
 ROWS_AT_ONCE = 50_000  # turned into Python objects at a time
+Columns = dict[str, AnyArray | list[Any]]  # as they are written: numbers in single precision
 
 
 def write_soft_labels(
@@ -81,14 +77,14 @@ def write_soft_labels(
         if chosen == "labelstudio":
             write_tasks(temporary, labels, names or LabelStudioNames())
         else:
-            table = _weighted_table(labels) if chosen == "weighted" else _wide_table(labels)
-            _WRITERS[container](temporary, table)
+            columns = _weighted_columns(labels) if chosen == "weighted" else _wide_columns(labels)
+            _WRITERS[container](temporary, columns, labels.metadata)
     return written
 
 
 def write_parquet_part(file: Any, labels: SoftLabels) -> None:
     """Write one part of a partitioned dataset to an open file, with a checksum for every page."""
-    _write_parquet(file, _wide_table(labels), write_page_checksum=True)
+    _write_parquet(file, _wide_columns(labels), labels.metadata, write_page_checksum=True)
 
 
 def metadata_path(path: Path) -> Path:
@@ -108,25 +104,22 @@ def with_evidence(labels: SoftLabels, least: float) -> SoftLabels:
     return replace(labels.take(keep), metadata={**labels.metadata, "least_evidence": least})
 
 
-# ----------------------------------------------------------------------------------------------------- tables
-def _wide_table(labels: SoftLabels) -> Any:
-    names, columns = zip(*labels.columns(), strict=True)
-    arrays = [arrow_names(labels.ids), *map(single_precision, columns)]
-    words = labels.words()
-    names, arrays = (*names, *words), [*arrays, *map(arrow_names, words.values())]
-    return _arrow_table(labels, ["item", *names], arrays)
+# ---------------------------------------------------------------------------------------------------- columns
+def _wide_columns(labels: SoftLabels) -> Columns:
+    numbers = {name: values.astype(np.float32) for name, values in labels.columns()}
+    words = {name: plain_names(values) for name, values in labels.words().items()}
+    return {"item": plain_names(labels.ids), **numbers, **words}
 
 
-def _weighted_table(labels: SoftLabels) -> Any:
+def _weighted_columns(labels: SoftLabels) -> Columns:
     n, n_classes = labels.p.shape
     rows, columns = np.divmod(np.arange(n * n_classes), n_classes)
-    arrays = [
-        arrow_names(labels.ids[rows]),
-        arrow_names(labels.classes[columns]),
-        single_precision(labels.p.ravel()),
-        single_precision(_evidence_of(labels)[rows, columns]),
-    ]
-    return _arrow_table(labels, ["item", "label", "weight", "evidence"], arrays)
+    return {
+        "item": plain_names(labels.ids[rows]),
+        "label": plain_names(labels.classes[columns]),
+        "weight": labels.p.ravel().astype(np.float32),
+        "evidence": _evidence_of(labels)[rows, columns].astype(np.float32),
+    }
 
 
 def _evidence_of(labels: SoftLabels) -> FloatArray:
@@ -136,48 +129,40 @@ def _evidence_of(labels: SoftLabels) -> FloatArray:
     return np.broadcast_to(labels.evidence[:, None], labels.p.shape)
 
 
-def _arrow_table(labels: SoftLabels, names: Sequence[str], arrays: Sequence[Any]) -> Any:
-    import pyarrow as pa
-
-    return with_metadata(pa.table(list(arrays), names=list(names)), labels.metadata)
-
-
-def _write_parquet(path: Any, table: Any, **options: Any) -> None:
-    import pyarrow.parquet as pq
-
+def _write_parquet(path: Any, columns: Columns, facts: Mapping[str, Any], **options: Any) -> None:
+    table = with_metadata(arrow(what=str(path)).table(columns), facts)
     # random digits do not compress: plain numbers are written five times as fast and as small
     words = ["verdict"] if table.num_rows >= ROWS_AT_ONCE else ["item", "verdict"]
-    pq.write_table(table, path, compression="snappy", use_dictionary=words, **options)
+    options = {"compression": "snappy", "use_dictionary": words, **options}
+    arrow("pyarrow.parquet").write_table(table, path, **options)
 
 
-def _write_delimited(delimiter: str) -> Callable[[Path, Any], None]:
-    def write(path: Path, table: Any) -> None:
-        import pyarrow.csv as arrow_csv
-
-        arrow_csv.write_csv(arrow_for_csv(table), path, arrow_csv.WriteOptions(delimiter=delimiter))
+def _write_delimited(delimiter: str) -> Callable[[Path, Columns, Mapping[str, Any]], None]:
+    def write(path: Path, columns: Columns, _: Mapping[str, Any]) -> None:
+        frame = frame_for_csv(pd.DataFrame(columns))
+        frame.to_csv(path, sep=delimiter, index=False, lineterminator="\n", encoding="utf-8")
 
     return write
 
 
-def _write_json_lines(path: Path, table: Any) -> None:
+def _write_json_lines(path: Path, columns: Columns, _: Mapping[str, Any]) -> None:
+    n = len(columns["item"])
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
-            columns = [_short_numbers(column) for column in batch.columns]
-            for row in zip(*columns, strict=True):
-                text = json.dumps(dict(zip(table.column_names, row, strict=True)), ensure_ascii=False)
-                file.write(text + "\n")
+        for first in range(0, n, ROWS_AT_ONCE):
+            values = [_plain(column[first : first + ROWS_AT_ONCE]) for column in columns.values()]
+            for row in zip(*values, strict=True):
+                file.write(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) + "\n")
 
 
-def _short_numbers(column: Any) -> list[Any]:
+def _plain(column: AnyArray | list[Any]) -> list[Any]:
     """Single precision as the shortest number that reads back the same: 0.1, not 0.10000000149011612."""
-    import pyarrow.types as kinds
+    if isinstance(column, list):
+        return column
+    numbers = column.astype(str).astype(float) if column.dtype.kind == "f" else column
+    return list(numbers.tolist())
 
-    if not kinds.is_floating(column.type):
-        return list(column.to_pylist())
-    return [float(str(value)) for value in column.to_numpy(zero_copy_only=False)]
 
-
-_WRITERS: dict[str, Callable[[Path, Any], None]] = {
+_WRITERS: dict[str, Callable[[Path, Columns, Mapping[str, Any]], None]] = {
     "parquet": _write_parquet,
     "csv": _write_delimited(","),
     "tsv": _write_delimited("\t"),

@@ -51,23 +51,6 @@ def frame_for_csv(frame: "pd.DataFrame") -> "pd.DataFrame":
     return made
 
 
-def arrow_for_csv(table: Any) -> Any:
-    """An Arrow table, the same; columns without risky text are not touched."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-    from pyarrow import compute
-
-    for place, name in enumerate(table.column_names):
-        column = table.column(place)
-        if kinds.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        is_text = kinds.is_string(column.type) or kinds.is_large_string(column.type)
-        if is_text and compute.any(compute.match_substring_regex(column, f"^{RISKY.pattern}")).as_py():
-            safe = pa.array([_safe(value) for value in column.to_pylist()], column.type)
-            table = table.set_column(place, name, safe)
-    return table.rename_columns([defused(name) for name in table.column_names])
-
-
 def restored_all(cells: Iterable[str]) -> list[str]:
     """A line of a file as it was written."""
     return [restored(cell) for cell in cells]

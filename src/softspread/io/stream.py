@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,10 +15,10 @@ from softspread._common.digests import hash_values
 from softspread._common.types import AnyArray
 from softspread.errors import InputError
 from softspread.io.arrays import read_array
-from softspread.io.embeddings import ids_of, look_at_embeddings, vector_columns, vectors_of
+from softspread.io.embeddings import ids_of, look_at_embeddings, vector_columns
 from softspread.io.formats import check_sources
 from softspread.io.ids import read_ids
-from softspread.io.tables import readable_parquet
+from softspread.io.parquet import ParquetColumns
 from softspread.votes.table import joined
 
 STREAMED = (".npy", ".parquet")
@@ -59,21 +58,8 @@ class EmbeddingStream:
     def _read_file(self, path: Path, first: int, last: int) -> AnyArray:
         if path.suffix.lower() == ".npy":
             return np.array(read_array(path, mapped=True)[first:last])
-        return self._read_parquet(path, first, last)
-
-    def _read_parquet(self, path: Path, first: int, last: int) -> AnyArray:
-        """The row groups that hold these rows, decoded whole."""
-        import pyarrow.parquet as pq
-
-        with readable_parquet(path), pq.ParquetFile(path) as file:
-            sizes = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
-            ends = np.cumsum(sizes)
-            starts = ends - sizes
-            groups = np.flatnonzero((starts < last) & (ends > first))
-            names = vector_columns(path, self.vector_column)
-            table: Any = file.read_row_groups(groups.tolist(), columns=names)
-        skipped = int(starts[groups[0]])
-        return vectors_of(path, table.slice(first - skipped, last - first), names)
+        names = vector_columns(path, self.vector_column)
+        return ParquetColumns(path).vectors_of_rows(names, first, last)
 
 
 def read_stream_ids(

@@ -8,8 +8,7 @@ would be written the same way.
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softspread._common import validation
-from softspread._common.atomic import replaced_file
 from softspread._common.columns import first_of
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread._common.validation import objects
 from softspread.errors import InputError
 from softspread.io.excel import read_sheet
 from softspread.io.formats import TABLE_ENDINGS, check_source, ending_of
+from softspread.io.parquet import ParquetColumns
 from softspread.io.spreadsheets import MARK, restored_all
 from softspread.io.text import delimiter_of, holds_byte, open_text, read_text
 
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 SHOWN = 5  # offending values that an error names
 LISTED = 10  # columns that an error names
 WHOLE_NUMBER = r"-?(?:0|[1-9][0-9]{0,17})"  # as Python would write it back: 007 is a name, not a number
-METADATA_KEY = "softspread"  # of a Parquet file's schema
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,67 +192,9 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
         raise InputError(f"{path} names columns twice: {', '.join(map(repr, twice[:SHOWN]))}. Rename them.")
 
 
-class ParquetColumns(Mapping[str, Sequence[Any]]):
-    """The columns of a Parquet file, each read when it is asked for."""
-
-    def __init__(self, path: Path) -> None:
-        import pyarrow.parquet as pq
-
-        self.path = path
-        with readable_parquet(path), pq.ParquetFile(path) as file:
-            self.schema, self.n_rows = file.schema_arrow, file.metadata.num_rows
-
-    def first(self, name: str) -> Any:
-        """The value of a column in row 0; the other rows are not read."""
-        import pyarrow.parquet as pq
-
-        with readable_parquet(self.path), pq.ParquetFile(self.path) as file:
-            return next(file.iter_batches(batch_size=1, columns=[name])).column(0)[0].as_py()
-
-    def select(self, names: Sequence[str]) -> Any:
-        """Some columns as an Arrow table."""
-        import pyarrow.parquet as pq
-
-        with readable_parquet(self.path):
-            return pq.read_table(self.path, columns=list(names))
-
-    def __getitem__(self, name: str) -> Sequence[Any]:
-        import pyarrow.types as kinds
-
-        if name not in self.schema.names:
-            raise KeyError(name)
-        column = self.select([name]).column(0)
-        if (kinds.is_integer(column.type) or kinds.is_floating(column.type)) and column.null_count == 0:
-            return column.to_numpy()  # type: ignore[no-any-return]  # a million numbers in no time
-        return list(column.to_pylist())
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.schema.names)
-
-    def __len__(self) -> int:
-        return len(self.schema.names)
-
-
 def _read_parquet(path: Path) -> Table:
     columns = ParquetColumns(path)
-    facts = (columns.schema.metadata or {}).get(METADATA_KEY.encode(), b"{}")
-    try:
-        metadata = json.loads(facts)
-    except ValueError as error:
-        raise InputError(f"{path} has damaged facts of its making ({error}); write it again.") from error
-    return Table(columns, columns.n_rows, path, metadata=metadata)
-
-
-@contextmanager
-def readable_parquet(path: Path) -> Iterator[None]:
-    """Turn Arrow's errors into one that names the file."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0][:150] if str(error) else type(error).__name__
-        raise InputError(f"{path} is not a readable Parquet file ({reason}).") from error
+    return Table(columns, columns.n_rows, path, metadata=columns.facts)
 
 
 def _read_json_lines(path: Path) -> Table:
@@ -299,38 +239,6 @@ def read_json(path: Path) -> Any:
         return json.loads(read_text(path))
     except json.JSONDecodeError as error:
         raise InputError(f"{path}, line {error.lineno}: not JSON ({error.msg}).") from error
-
-
-# ---------------------------------------------------------------------------------------------------- writing
-def write_parquet(path: Path, table: Any, metadata: Mapping[str, Any], **options: Any) -> None:
-    """Write an Arrow table and the facts of its making; the file appears whole or not at all."""
-    import pyarrow.parquet as pq
-
-    with replaced_file(path) as temporary:
-        pq.write_table(with_metadata(table, metadata), temporary, **options)
-
-
-def with_metadata(table: Any, metadata: Mapping[str, Any]) -> Any:
-    """An Arrow table with the facts of its making in its schema."""
-    facts = {METADATA_KEY: json.dumps(metadata, default=str)} if metadata else None
-    return table.replace_schema_metadata(facts)
-
-
-def arrow_names(values: AnyArray) -> Any:
-    """Ids or class names as an Arrow array; mixed kinds become text."""
-    import pyarrow as pa
-
-    if values.dtype.kind not in "OU":
-        return pa.array(values)
-    plain = values.tolist()
-    return pa.array(plain if all(isinstance(value, str) for value in plain) else list(map(str, plain)))
-
-
-def single_precision(values: AnyArray) -> Any:
-    """Numbers as an Arrow array of floats."""
-    import pyarrow as pa
-
-    return pa.array(np.ascontiguousarray(values, dtype=np.float32))
 
 
 # ----------------------------------------------------------------------------------------------------- values

@@ -135,6 +135,7 @@ def embed(
         embed_dataset(run, source, data, space, encoder_options)
         return
     _check_name(source)
+    from softspread._common.arrow import check_parquet
     from softspread._common.atomic import check_target
 
     allowed = (".csv", ".parquet") if checking.check else (".parquet",)
@@ -142,6 +143,7 @@ def embed(
         raise InputError(f"--out must end in {' or '.join(allowed)}, got {out.name!r}.")
     if out is not None:
         check_target(out)
+        check_parquet(out)
 
     from softspread.embedding import embed as embedding
 

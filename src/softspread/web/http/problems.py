@@ -9,7 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 
-from softspread.errors import InputError, StoreError
+from softspread.errors import InputError, MissingExtraError, StoreError
 from softspread.web.http.rendering import message_page
 from softspread.web.http.schemas import Problem
 from softspread.web.log.store import DatabaseError
@@ -23,6 +23,7 @@ _WORDS = {
     413: "too large",
     422: "not as described",
     429: "too fast",
+    501: "a library is missing where the page runs",
     503: "the database does not answer; try again",
 }
 NO_ANSWER = "The database does not answer right now; nothing was written. Try again in a moment."
@@ -63,6 +64,8 @@ async def answer_problem(request: Request, error: Exception) -> Response:
         logger.warning("%s", error)  # with names of machines, which are nobody else's business
         status, headers, heading = 503, {"Retry-After": "2"}, "Try again in a moment"
         detail = error.public if isinstance(error, DatabaseError) else NO_ANSWER
+    elif isinstance(error, MissingExtraError):
+        status = 501
     elif isinstance(error, UnicodeEncodeError):
         detail = "the request holds half a character (a lone surrogate), which is not text"
     if isinstance(error, PageProblem) or _wants_page(request):
@@ -86,4 +89,4 @@ def _wants_page(request: Request) -> bool:
     return not request.url.path.startswith("/api/") and "text/html" in request.headers.get("accept", "")
 
 
-HANDLED = (InputError, StoreError, HTTPException, UnicodeEncodeError)
+HANDLED = (InputError, MissingExtraError, StoreError, HTTPException, UnicodeEncodeError)

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Form, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
 
+from softspread._common.arrow import has_arrow
 from softspread.errors import InputError
 from softspread.queries.registry import STRATEGIES
 from softspread.votes.keys import class_keys
@@ -137,7 +138,7 @@ def _about(context: AppContext) -> list[dict[str, Any]]:
 async def dashboard(request: Request, user: PageAdmin, context: Context) -> Response:
     """The dashboard."""
     config = {"classes": context.service.classes, "csrf": user.csrf, "colours": _colours(context)}
-    return page(request, "dashboard.html", user=user, config=config)
+    return page(request, "dashboard.html", user=user, config=config, has_arrow=has_arrow())
 
 
 @router.get("/review")

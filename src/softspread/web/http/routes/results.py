@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from softspread._common.arrow import check_parquet
 from softspread.queries.registry import STRATEGIES
 from softspread.web.http import schemas
 from softspread.web.http.access import AdminUser, AppContext, Context, Project, admin_user
@@ -122,7 +123,9 @@ async def _stream(context: AppContext) -> AsyncIterator[str]:
 
 
 @router.get(
-    "/export/{name}", response_class=StreamingResponse, responses={200: {"content": exports.CONTENTS}}
+    "/export/{name}",
+    response_class=StreamingResponse,
+    responses={200: {"content": exports.CONTENTS}, **documented(501)},
 )
 def export(
     name: Literal[
@@ -143,6 +146,7 @@ def export(
     context: Context,
 ) -> StreamingResponse:
     """Soft labels of all items (.json: Label Studio's form), votes that stand, or the whole vote log."""
+    check_parquet(name)
     context.note(request, user.name, "export", name)
     headers = {"Content-Disposition": f'attachment; filename="{name}"', **NO_CACHE}
     return StreamingResponse(
