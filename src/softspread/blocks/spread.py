@@ -3,7 +3,6 @@
 files of embeddings, votes  ->  plan, checks  ->  Runner  ->  a folder of Parquet parts
 """
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,8 @@ from softspread.blocks.plan import DEFAULT_LIMIT, Need, check_disk, parse_size, 
 from softspread.blocks.run import Runner, check_out, made_from, open_store
 from softspread.blocks.store import BlockStore
 from softspread.diffusion.scales import SCALINGS
-from softspread.errors import InputError, SoftspreadWarning
+from softspread.errors import InputError
+from softspread.graph.builders import affordable_neighbors
 from softspread.graph.registry import SEARCHES
 from softspread.intervals.registry import INTERVALS
 from softspread.io.soft_labels import read_soft_labels
@@ -213,7 +213,9 @@ def spread_in_blocks(
     n, d = (source.n_items, source.n_dimensions) if isinstance(source, EmbeddingStream) else source.shape
     table, names = read_y(y, n, item_ids, classes)
     given = Inputs(table, names, None if prior is None else _checked_prior(prior, n, len(names.classes)))
-    k = _fitting_neighbors(n_neighbors, n)
+    if n < 2:
+        raise InputError("in blocks at least 2 items are needed; fit fewer in memory.")
+    k = affordable_neighbors(n_neighbors, n)
     itemsize = source.itemsize if isinstance(source, EmbeddingStream) else source.dtype.itemsize
     need = plan(
         n,
@@ -302,18 +304,6 @@ def _checked_prior(prior: Any, n: int, n_classes: int) -> AnyArray:
             raise InputError(f"prior must have shape {(n, n_classes)}, got {prior.shape}.")
         return prior
     return validation.prior(prior, n, n_classes)
-
-
-def _fitting_neighbors(n_neighbors: int, n: int) -> int:
-    k = validation.count("n_neighbors", n_neighbors, 1)
-    if n < 2:
-        raise InputError("in blocks at least 2 items are needed; fit fewer in memory.")
-    if k < n:
-        return k
-    warnings.warn(
-        f"n_neighbors={k} but there are only {n} items; using {n - 1}.", SoftspreadWarning, stacklevel=3
-    )
-    return n - 1
 
 
 def is_path(X: Any) -> bool:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 import typer.core
 
+from softspread._common.plain import plain
 from softspread.cli.options import CommonOptions, fill_in
 from softspread.errors import InputError, MissingExtraError, SoftspreadError, SoftspreadWarning, StoreError
 
@@ -192,25 +193,6 @@ def print_table(
     for number, row in enumerate(rows):
         table.add_row(*(escape(str(cell)) for cell in row), style="bold green" if number in best else None)
     console.print(table)
-
-
-def plain(value: Any) -> Any:
-    """Convert to values that JSON can hold; NaN and infinity become null.
-
-    Examples
-    --------
-    >>> plain({"a": float("nan"), "b": (1, Path("x"))})
-    {'a': None, 'b': [1, 'x']}
-    """
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
-    if hasattr(value, "tolist"):  # numpy's numbers and arrays
-        return plain(value.tolist())
-    if isinstance(value, float):
-        return value if value - value == 0 else None
-    return value if value is None or isinstance(value, str | int | bool) else str(value)
 
 
 # --------------------------------------------------------------------------------------------------- commands

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from softspread._common import validation
+from softspread._common.places import places
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread._common.wording import counted
 from softspread.errors import InputError
@@ -173,4 +174,4 @@ class GrowingEstimator(VotesEstimator):
 
 def places_of(keep: BoolArray) -> IntArray:
     """(n,) the new row of every item when some go, -1 for these."""
-    return np.where(keep, np.cumsum(keep) - 1, -1)
+    return places(np.flatnonzero(keep), len(keep))

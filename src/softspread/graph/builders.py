@@ -92,7 +92,7 @@ def knn_graph(
     features = validation.features(X)
     validation.choice("normalization", normalization, NORMALIZATIONS)
     check_metric(metric)
-    k = _affordable_neighbors(n_neighbors, len(features))
+    k = affordable_neighbors(n_neighbors, len(features))
     with Workers(count_threads(n_jobs)) as workers:
         rng = validation.generator(random_state)
         search = NeighborSearch(features, k, index, workers, rng, verbose, metric)
@@ -263,7 +263,8 @@ def symmetric_affinity(found: Neighbors, sigma2: float) -> csr_array:
     return csr_array(W + W.T)
 
 
-def _affordable_neighbors(n_neighbors: int, n: int) -> int:
+def affordable_neighbors(n_neighbors: int, n: int) -> int:
+    """How many neighbours n items can have, with a warning where that is fewer than were asked for."""
     k = validation.count("n_neighbors", n_neighbors, smallest=1)
     if k >= n:
         warnings.warn(

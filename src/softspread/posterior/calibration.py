@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from softspread._common.types import FloatArray
-from softspread.posterior.experts import Float32Array
+from softspread.posterior.experts import Float32Array, normalized_exp
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +83,7 @@ def sharpened(q: Float32Array, tau: float, floor: float = RULE.floor) -> Float32
     """q^tau, rows summing to 1."""
     if tau == 1.0:
         return q
-    logs = np.float32(tau) * np.log(np.maximum(q, np.float32(floor)))
-    logs -= logs.max(axis=1, keepdims=True)
-    np.exp(logs, out=logs)
-    logs /= logs.sum(axis=1, keepdims=True)
-    return logs
+    return normalized_exp(np.float32(tau) * np.log(np.maximum(q, np.float32(floor))))
 
 
 def fit_calibration(q: Float32Array, counts: FloatArray, rule: CalibrationRule = RULE) -> Calibration:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from softspread._common.places import places
 from softspread._common.types import FloatArray, IntArray
 from softspread.votes.ballots import Ballots
 from softspread.votes.table import VoteTable
@@ -58,9 +59,7 @@ class OwnVotes:
 
     def places(self, order: IntArray) -> IntArray:
         """(v,) the places of the voted items here, in an order of all items."""
-        place = np.full(self.n_items, -1)
-        place[self.voted] = np.arange(len(self.voted))
-        dealt = place[order]
+        dealt = places(self.voted, self.n_items)[order]
         return np.asarray(dealt[dealt >= 0])
 
     def on_rows(self, rows: IntArray | slice) -> "tuple[OwnVotes, IntArray]":
@@ -139,6 +138,14 @@ def prior_expert(prior: FloatArray, own: OwnVotes, belief: float, size: float) -
     """Probabilities from elsewhere, such as a model's predictions."""
     final = prior.astype(np.float32)
     return Expert("prior", final[own.voted], final, np.log([size]).astype(np.float32), belief, "prior")
+
+
+def normalized_exp(logs: Float32Array) -> Float32Array:
+    """e^logs in place, rows summing to 1."""
+    logs -= logs.max(axis=1, keepdims=True)
+    np.exp(logs, out=logs)
+    logs /= logs.sum(axis=1, keepdims=True)
+    return logs
 
 
 def blended(predictions: Sequence[Float32Array], weights: FloatArray) -> Float32Array:

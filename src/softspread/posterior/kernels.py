@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from softspread._common.places import places
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread.posterior.experts import Expert, Float32Array, OwnVotes
 
@@ -45,8 +46,7 @@ def kernel_experts(
     voted = voted - centre
     finals = np.empty((rule.number, own.n_items, own.n_classes), dtype=np.float32)
     sizes = np.empty((rule.number, own.n_items), dtype=np.float32)
-    place = np.full(own.n_items, -1)
-    place[own.voted] = np.arange(n_voted)
+    place = places(own.voted, own.n_items)
     step = max(1, rule.block // n_voted)
     for first in range(0, own.n_items, step):
         part = slice(first, min(first + step, own.n_items))

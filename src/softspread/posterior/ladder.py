@@ -19,7 +19,7 @@ from softspread._common.types import FloatArray, IntArray
 from softspread.diffusion.diagonal import OwnScales, found_scales, sampled_scales
 from softspread.diffusion.diffusion import Diffusion, Spread
 from softspread.diffusion.local_reach import LocalReach
-from softspread.posterior.experts import Expert, Float32Array, OwnVotes
+from softspread.posterior.experts import Expert, Float32Array, OwnVotes, normalized_exp
 
 Contrasts = tuple[tuple[float, float], ...]  # contrast, and its weight before any vote
 PLAIN: Contrasts = ((1.0, 1.0),)  # spreading as it is
@@ -205,7 +205,4 @@ def with_contrast(q: Float32Array, shares: Float32Array, contrast: float) -> Flo
         return q
     logs = np.log(shares)
     logs += np.float32(contrast) * (np.log(np.maximum(q, np.float32(1e-9))) - logs)
-    logs -= logs.max(axis=1, keepdims=True)
-    np.exp(logs, out=logs)
-    logs /= logs.sum(axis=1, keepdims=True)
-    return logs
+    return normalized_exp(logs)

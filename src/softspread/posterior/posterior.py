@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from softspread._common.places import places
 from softspread._common.threads import Workers
 from softspread._common.types import FloatArray, IntArray
 from softspread._kernels.beta_mixture import Mixtures
@@ -56,9 +57,7 @@ class Posterior:
     @cached_property
     def own_place(self) -> IntArray:
         """(n,) row of each item in ``own``, -1 without own votes."""
-        place = np.full(self.n_items, -1)
-        place[self.voted] = np.arange(len(self.voted))
-        return place
+        return places(self.voted, self.n_items)
 
     @cached_property
     def mixtures(self) -> Mixtures:
@@ -77,8 +76,7 @@ class Posterior:
         weights /= np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
         place = group.copy()
         place[voted] = len(law) + np.arange(len(voted))
-        own_rows = np.full(len(m), -1)
-        own_rows[voted] = np.arange(len(voted))
+        own_rows = places(voted, len(m))
         return Mixtures(nus, np.vstack([law, weights]), place, np.ascontiguousarray(m), mine, own_rows)
 
     def under(self, law: int, variant: Variant, rows: IntArray) -> Mixtures:

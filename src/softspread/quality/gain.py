@@ -20,7 +20,7 @@ from softspread._kernels.beta_mixture import Mixtures
 from softspread.errors import InputError
 from softspread.posterior.experts import Float32Array
 from softspread.quality.estimate import FittedBlend
-from softspread.quality.result import Estimate, GainForecast
+from softspread.quality.result import Estimate, GainForecast, estimate_with
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +135,15 @@ def forecast_gain(
     middle = np.median(shares, axis=0)
     points = [(n_votes, *astuple(now), "measured"), (n_votes, *astuple(now), "predicted")]
     for votes, share, drawn in zip(ahead.tolist(), middle.tolist(), rmse.T, strict=True):
-        points.append((votes, *astuple(_estimate(now.value * (1 - share), drawn, level)), "predicted"))
+        points.append((votes, *astuple(estimate_with(now.value * (1 - share), drawn, level)), "predicted"))
     at = int(np.flatnonzero(ahead == n_votes + more)[0])
     exponent = -np.log1p(-min(middle[at], 1 - 1e-9)) / np.log1p(more / n_votes)
     return GainForecast(
         n_votes,
         more,
         now,
-        _estimate(now.value * (1 - middle[at]), rmse[:, at], level),
-        _estimate(now.value * middle[at], base * shares[:, at], level),
+        estimate_with(now.value * (1 - middle[at]), rmse[:, at], level),
+        estimate_with(now.value * middle[at], base * shares[:, at], level),
         pd.DataFrame(points, columns=["votes", "rmse", "lower", "upper", "kind"]),
         float(exponent),
     )
@@ -185,8 +185,3 @@ def _split_normal(estimate: Estimate, level: float, number: int, rng: np.random.
     z = rng.standard_normal(number) / ndtri((1 + level) / 2)
     below, above = estimate.value - estimate.lower, estimate.upper - estimate.value
     return np.asarray(np.maximum(estimate.value + z * np.where(z < 0, below, above), 0.0))
-
-
-def _estimate(value: float, drawn: FloatArray, level: float) -> Estimate:
-    lower, upper = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(float(value), float(min(lower, value)), float(max(upper, value)))

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from softspread._common import validation
+from softspread._common.places import places
 from softspread._common.types import FloatArray, IntArray
 from softspread.heldout.scores import brier as brier_score
 from softspread.intervals.wilson import wilson
@@ -146,8 +147,7 @@ def _some_items(evidence: Evidence, rng: np.random.Generator, most: int) -> Evid
     factor = np.zeros(len(trials.votes))
     for kind, some in zip(kinds, taken, strict=True):
         factor[some] = len(kind) / max(1, len(some))
-    place = np.full(len(trials.votes), -1)
-    place[items] = np.arange(len(items))
+    place = places(items, len(trials.votes))
     mine = np.flatnonzero(place[trials.item] >= 0)
     weights = (trials.weights * factor[trials.item])[mine]
     sampled = replace(

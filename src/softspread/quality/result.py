@@ -233,10 +233,13 @@ class Trials:
 def interval_of(values: FloatArray, level: float) -> Estimate:
     """The estimate (first) and the bootstrap's quantiles."""
     drawn = values[1:][np.isfinite(values[1:])]
-    if not len(drawn):
-        return Estimate(float(values[0]), float(values[0]), float(values[0]))
+    return estimate_with(values[0], drawn if len(drawn) else values[:1], level)
+
+
+def estimate_with(value: float, drawn: FloatArray, level: float) -> Estimate:
+    """An estimate with the quantiles of what was drawn, which contain it."""
     lower, upper = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(float(values[0]), float(min(lower, values[0])), float(max(upper, values[0])))
+    return Estimate(float(value), float(min(lower, value)), float(max(upper, value)))
 
 
 def bootstrap(n_items: int, n_samples: int, rng: np.random.Generator) -> FloatArray:

@@ -18,6 +18,7 @@ from scipy.sparse import csr_array
 from scipy.special import ndtr, ndtri
 
 from softspread._common.notebook import ShownAsTable
+from softspread._common.places import places
 from softspread._common.types import AnyArray, FloatArray, IntArray
 from softspread._common.validation import class_names
 from softspread.diffusion.diffusion import Diffusion
@@ -205,8 +206,7 @@ def neighbor_weights(
     """(asked, voted) how much the votes on other items say about some voted items; rows sum to 1 or 0."""
     if not len(asked):
         return csr_array((0, len(voted)))
-    place = np.full(diffusion.n_items, -1)
-    place[voted] = np.arange(len(voted))
+    place = places(voted, diffusion.n_items)
     sizes, columns, weights = [], [], []
     reach = LocalReach(diffusion.at(rule.alpha), rule.floor)
     for number, (rows, phi) in zip(asked.tolist(), reach(voted[asked]), strict=True):

@@ -7,7 +7,6 @@ one that several experiments ask for is run once. Results do not depend on the n
 """
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from typing import Any, TextIO
 import pandas as pd
 
 from softspread import datasets
+from softspread._common.plain import plain
 from softspread._common.progress import Advance
 from softspread._common.versions import version_of, versions
 from softspread.datasets.registry import prepared_stamps
@@ -235,17 +235,6 @@ def _about(trial: Trial) -> Row:
         "seed": trial.seed,
         "versions": versions(*EXTRA_LIBRARIES.get(trial.method, ())),
     }
-
-
-def plain(value: Any) -> Any:
-    """Values that JSON can hold: NumPy numbers become Python's, NaN and infinity become None."""
-    if isinstance(value, dict):
-        return {str(name): plain(entry) for name, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
-    if hasattr(value, "item") and not isinstance(value, str):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 # ----------------------------------------------------------------------------------------------------- tables
