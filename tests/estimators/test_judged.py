@@ -62,7 +62,7 @@ def test_probabilities_say_how_many_votes_it_rests_on(kind, crowd):
     est = fitted(kind, crowd)
     chances = np.random.default_rng(0).uniform(0.3, 3, 2 * N) / N
     found = est.quality(probabilities=chances)
-    assert "600 votes on chosen items" in found.notes[0]
+    assert "600 votes, weighted by how probable the choice of their items was" in found.notes[0]
     assert found.brier != est.quality().brier
 
 

@@ -82,5 +82,5 @@ def test_bad_probabilities_are_named(probabilities, message):
 def test_the_note_says_what_the_votes_are_worth():
     """Votes of very different importance judge like fewer."""
     found = read([0.1, 0.1, 0.01], table([0, 1, 2], [0, 1, 0]))
-    assert "3 votes on chosen items" in found.note
+    assert "3 votes, weighted by how probable the choice of their items was" in found.note
     assert "like 1 votes on random items" in found.note

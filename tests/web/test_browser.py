@@ -265,6 +265,22 @@ def test_the_dashboard_moves_while_others_vote(team, visit):
     assert lead.complaints == []
 
 
+def test_the_dashboard_counts_in_words_and_follows_the_colours_of_the_system(team, visit):
+    """One vote by one person is said so; charts are drawn again when a phone turns dark in the evening."""
+    world, base = team
+    lead = visit(base, viewport={"width": 1280, "height": 900}, color_scheme="light")
+    lead.sign_in("ada")
+    page = lead.page
+    vote(world.service, "ben", "item-000", CLASSES[0], "first")
+    page.wait_for_function("() => document.getElementById('n-votes').textContent === '1'")
+    assert [page.inner_text(f"#n-{what}-label") for what in ("votes", "people")] == ["vote", "person"]
+    page.wait_for_selector("#chart-time .xtick text")
+    ink = "getComputedStyle(document.querySelector('#chart-time .xtick text')).fill"
+    light = page.evaluate(ink)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(f"() => {ink} !== '{light}'")
+
+
 def test_an_admin_invites_someone_who_votes(tmp_path, visit):
     """From the first link to the first vote of a newcomer."""
     with running(tmp_path, items=small_pictures()) as service:

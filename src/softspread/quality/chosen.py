@@ -66,6 +66,6 @@ class Importance(NamedTuple):
     def note(self) -> str:
         """The basis of the estimate, in words."""
         return (
-            f"{len(self.of_votes):,} votes on chosen items, weighted by how probable their choice was, judge "
+            f"{len(self.of_votes):,} votes, weighted by how probable the choice of their items was, judge "
             f"like {self.n_effective:,.0f} votes on random items."
         )

@@ -18,6 +18,8 @@ function showCounts(counts) {
   $("n-voted").textContent = number(counts.voted_items);
   $("n-voted-label").textContent = `of ${number(counts.items)} items voted on`;
   $("n-people").textContent = number(counts.people);
+  $("n-votes-label").textContent = counts.votes === 1 ? "vote" : "votes";
+  $("n-people-label").textContent = counts.people === 1 ? "person" : "people";
 }
 
 /** Whether the tasks of a Label Studio project are items of ours; silent where there is no such project. */
@@ -54,7 +56,7 @@ function showQuality({ quality, gain, verdict, trend, counts }) {
 /** What the soft labels rest on: whose word counts, how far it is trusted, how old the last fit is. */
 function showLearned({ votes, since, experts, trust, weighted, pull }) {
   const words = [votes ? `Learned from ${number(votes)} votes` : "Nothing learned yet"];
-  if (since) words[0] += `; ${number(since)} more have moved the soft labels since`;
+  if (since) words[0] += `; ${number(since)} ${votes ? "more" : since === 1 ? "vote" : "votes"} ${since === 1 ? "has" : "have"} moved the soft labels${votes ? " since" : ""}`;
   if (trust) {
     const votesOf = (value) => (value < 0.95 ? "less than 1" : number(Math.round(value)));
     words.push(`Beside an item's own votes, all sources together count as ${votesOf(trust.value)} ${Math.round(trust.value) > 1 ? "votes" : "vote"} (${votesOf(trust.lower)} to ${votesOf(trust.upper)}, item by item)`);
@@ -83,7 +85,8 @@ function showCharts({ timeline, overview, classes }) {
   bars("chart-share", classes.map((name) => (name.length > 14 ? `${name.slice(0, 13)}…` : name)), overview.class_share, { xaxis: { type: "category" }, yaxis: { tickformat: ".0%" } }, classes.map((_, place) => classColour(place)));
   const { clear, ambiguous } = overview.verdicts;
   $("n-known").textContent = number(clear);
-  $("n-known-label").textContent = ambiguous ? `items clear, ${number(ambiguous)} ambiguous` : "items clear";
+  const items = clear === 1 ? "item clear" : "items clear";
+  $("n-known-label").textContent = ambiguous ? `${items}, ${number(ambiguous)} ambiguous` : items;
 }
 
 // ---------------------------------------------------------------------------------------------------- people and items
@@ -270,4 +273,5 @@ function listen() {
 
 showLegend("class");
 addEventListener("load", () => { last = 0; load(); });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", load); // charts keep the colours they were drawn in
 listen();
