@@ -12,6 +12,8 @@ from softspread.report.markup import escape
 LEAST_EVIDENCE = 1e-3  # less than a thousandth of a vote is drawn as that
 HISTOGRAM_BINS = 32  # bars
 MOST_TICKS = 10  # names of values below a curve that do not run into each other
+WIDTH, HEIGHT = 640.0, 270.0  # of a curve's drawing, and where its axes end in it
+LEFT, RIGHT, TOP, BASE = 62.0, 624.0, 36.0, 216.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +63,15 @@ def _side_by_side(charts: Sequence[str]) -> str:
     return f"<div class='charts'>{''.join(charts)}</div>"
 
 
+def _line(kind: str, x: tuple[float, float], y: tuple[float, float]) -> str:
+    (x1, x2), (y1, y2) = ((f"{end:.1f}" for end in ends) for ends in (x, y))
+    return f"<line class='{kind}' x1='{x1}' x2='{x2}' y1='{y1}' y2='{y2}'/>"
+
+
+def _tick(x: float, y: float, text: str, anchor: str = "middle") -> str:
+    return f"<text class='tick' x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}'>{text}</text>"
+
+
 def _histogram(name: str, values: FloatArray, axis: _Axis, unit: str) -> str:
     width, height, base = 320.0, 150.0, 122.0  # of the drawing; bars stand on ``base``, tick labels below it
     left, top = 8.0, 40.0
@@ -83,23 +94,18 @@ def _histogram(name: str, values: FloatArray, axis: _Axis, unit: str) -> str:
     for value in axis.ticks:
         x = across(value)
         anchor = "start" if value == edges[0] else "end" if value == edges[-1] else "middle"
-        ticks.append(f"<line class='axis' x1='{x:.1f}' x2='{x:.1f}' y1='{base}' y2='{base + 4}'/>")
-        ticks.append(
-            f"<text class='tick' x='{x:.1f}' y='{base + 17}' text-anchor='{anchor}'>{read(value):g}</text>"
-        )
+        ticks += [_line("axis", (x, x), (base, base + 4)), _tick(x, base + 17, f"{read(value):g}", anchor)]
     median = float(np.median(values))
     x = across(median)
     anchor = "end" if x > width / 2 else "start"
-    line = (
-        f"<line class='median' x1='{x:.1f}' x2='{x:.1f}' y1='{top - 16}' y2='{base}'/><text class='tick' "
-        f"x='{x + (-5 if anchor == 'end' else 5):.1f}' y='{top - 8}' text-anchor='{anchor}'>median "
-        f"{read(median):.2g}</text>"
-    )
+    beside = x - 5 if anchor == "end" else x + 5
+    line = _line("median", (x, x), (top - 16, base))
+    line += _tick(beside, top - 8, f"median {read(median):.2g}", anchor)
     return (
         f"<svg class='chart' viewBox='0 0 {width:g} {height:g}' role='img' aria-label='{escape(name)}: "
         f"{escape(unit)}'><text class='chart-title' x='{left}' "
-        f"y='12'>{escape(name)}</text>{''.join(bars)}<line class='axis' x1='{left}' x2='{width - left}' "
-        f"y1='{base}' y2='{base}'/>{''.join(ticks)}{line}</svg>"
+        f"y='12'>{escape(name)}</text>{''.join(bars)}{_line('axis', (left, width - left), (base, base))}"
+        f"{''.join(ticks)}{line}</svg>"
     )
 
 
@@ -131,59 +137,60 @@ def curve(series: Mapping[str, Sequence[CurvePoint]], across_text: str, up_text:
     points = [point for line in series.values() for point in line]
     if not points:
         raise InputError("a curve needs at least one point.")
-    width, height, left, right, top, base = 640.0, 270.0, 62.0, 16.0, 36.0, 216.0
-    settings = sorted({point.setting for point in points})
-    low = min(point.score - point.whisker for point in points)
-    high = max(point.score + point.whisker for point in points)
-    span = (high - low) or 1.0
-
-    def x_of(setting: float) -> float:
-        return left + 12 + settings.index(setting) / max(1, len(settings) - 1) * (width - left - right - 24)
-
-    def y_of(score: float) -> float:
-        return base - (score - low) / span * (base - top)
-
-    parts = [
-        f"<line class='axis' x1='{left}' x2='{width - right}' y1='{base + 6}' y2='{base + 6}'/>",
-        f"<line class='axis' x1='{left}' x2='{left}' y1='{top}' y2='{base + 6}'/>",
-    ]
-    for share in (0.0, 0.5, 1.0):
-        y = y_of(low + share * span)
-        parts.append(
-            f"<text class='tick' x='{left - 6}' y='{y + 4:.1f}' "
-            f"text-anchor='end'>{low + share * span:.3g}</text>"
-        )
-    for setting in settings[:: -(-len(settings) // MOST_TICKS)]:
-        x = x_of(setting)
-        parts.append(
-            f"<text class='tick' x='{x:.1f}' y='{base + 22}' text-anchor='middle'>{setting:g}</text>"
-        )
+    plane = _Plane.of(points)
+    low, high = plane.low, plane.low + plane.span
+    parts = [_line("axis", (LEFT, RIGHT), (BASE + 6, BASE + 6)), _line("axis", (LEFT, LEFT), (TOP, BASE + 6))]
+    for score in (low, (low + high) / 2, high):
+        parts.append(_tick(LEFT - 6, plane.y(score) + 4, f"{score:.3g}", "end"))
+    for setting in plane.settings[:: -(-len(plane.settings) // MOST_TICKS)]:
+        parts.append(_tick(plane.x(setting), BASE + 22, f"{setting:g}"))
     for name, line in series.items():
         ordered = sorted(line, key=lambda point: point.setting)
-        path = " ".join(f"{x_of(point.setting):.1f},{y_of(point.score):.1f}" for point in ordered)
-        parts.append(f"<polyline class='line' points='{path}'/>")
-        for point in ordered:
-            x, error = x_of(point.setting), point.whisker
-            title = f"{across_text} {point.setting:g}: {point.score:.4f} ± {error:.4f}"
-            parts.append(
-                f"<line class='whisker' x1='{x:.1f}' x2='{x:.1f}' y1='{y_of(point.score - error):.1f}' "
-                f"y2='{y_of(point.score + error):.1f}'/><circle class='dot{' best' if point.best else ''}' "
-                f"cx='{x:.1f}' cy='{y_of(point.score):.1f}' "
-                f"r='{6 if point.best else 4}'><title>{escape(title)}</title></circle>"
-            )
+        parts += _drawn(ordered, plane, across_text)
         if len(series) > 1 and ordered:
             last = ordered[-1]
-            parts.append(
-                f"<text class='tick' x='{x_of(last.setting) - 6:.1f}' y='{y_of(last.score) - 10:.1f}' "
-                f"text-anchor='end'>{escape(name)}</text>"
-            )
-    middle = (left + width - right) / 2
-    parts.append(
-        f"<text class='tick' x='{middle:.1f}' y='{height - 12}' "
-        f"text-anchor='middle'>{escape(across_text)}</text>"
-    )
+            parts.append(_tick(plane.x(last.setting) - 6, plane.y(last.score) - 10, escape(name), "end"))
+    parts.append(_tick((LEFT + RIGHT) / 2, HEIGHT - 12, escape(across_text)))
     parts.append(f"<text class='chart-title' x='8' y='12'>{escape(up_text)}</text>")
     return (
-        f"<svg class='chart wide' viewBox='0 0 {width:g} {height:g}' role='img' "
+        f"<svg class='chart wide' viewBox='0 0 {WIDTH:g} {HEIGHT:g}' role='img' "
         f"aria-label='{escape(up_text)} by {escape(across_text)}'>{''.join(parts)}</svg>"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Plane:
+    """Where settings and scores stand in the drawing of a curve."""
+
+    settings: list[float]
+    low: float
+    span: float
+
+    @classmethod
+    def of(cls, points: Sequence[CurvePoint]) -> "_Plane":
+        low = min(point.score - point.whisker for point in points)
+        high = max(point.score + point.whisker for point in points)
+        return cls(sorted({point.setting for point in points}), low, (high - low) or 1.0)
+
+    def x(self, setting: float) -> float:
+        share = self.settings.index(setting) / max(1, len(self.settings) - 1)
+        return LEFT + 12 + share * (RIGHT - LEFT - 24)
+
+    def y(self, score: float) -> float:
+        return BASE - (score - self.low) / self.span * (BASE - TOP)
+
+
+def _drawn(ordered: Sequence[CurvePoint], plane: _Plane, across_text: str) -> list[str]:
+    """A line through the points of one series, and each with its whisker."""
+    path = " ".join(f"{plane.x(point.setting):.1f},{plane.y(point.score):.1f}" for point in ordered)
+    parts = [f"<polyline class='line' points='{path}'/>"]
+    for point in ordered:
+        x, error = plane.x(point.setting), point.whisker
+        title = escape(f"{across_text} {point.setting:g}: {point.score:.4f} ± {error:.4f}")
+        kind, radius = ("dot best", 6) if point.best else ("dot", 4)
+        parts.append(_line("whisker", (x, x), (plane.y(point.score - error), plane.y(point.score + error))))
+        parts.append(
+            f"<circle class='{kind}' cx='{x:.1f}' cy='{plane.y(point.score):.1f}' r='{radius}'>"
+            f"<title>{title}</title></circle>"
+        )
+    return parts

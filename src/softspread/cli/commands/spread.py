@@ -1,8 +1,9 @@
 """``softspread spread``: soft labels with intervals for all items, from votes on some."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from softspread._common.kinds import RATING, SINGLE
 from softspread.cli.options import (
@@ -16,6 +17,9 @@ from softspread.cli.options import (
 )
 from softspread.cli.runner import Run, command
 from softspread.errors import InputError
+
+if TYPE_CHECKING:
+    from softspread.report.pictures import Thumbnails
 
 
 @command()
@@ -45,44 +49,16 @@ def spread(
     More items than fit in memory: add --method pls --interval wilson --memory-limit 8GB (or --cluster local);
     --out is then a folder of Parquet parts, and a run that was stopped goes on when it is repeated.
     """
-    from softspread._common.atomic import check_target
     from softspread.io.formats import check_output
 
     inputs.check(ratings=True)
     size.check()
-    if size.in_blocks:
-        if inputs.votes.kind != SINGLE:
-            raise InputError(
-                f"a run in blocks takes one class per vote; leave out --kind {inputs.votes.kind}."
-            )
-        from softspread.cli.any_size import spread_any_size
-
-        others = {"--report": report, "--images": images, "--format": None if output_format == "auto" else 1}
-        spread_any_size(run, inputs, intervals, size, out, others, dry_run=dry_run)
-        return
-    intervals.check(inputs.fit.method)
-    if dry_run:
-        from softspread.cli.cost import show_cost
-
-        show_cost(run, inputs)
+    own = {"--report": report, "--images": images, "--format": None if output_format == "auto" else 1}
+    if _goes_another_way(run, inputs, intervals, size, out, own, dry_run=dry_run):
         return
     target = needed(out, "--out")
-    if inputs.votes.kind == RATING:
-        from softspread.cli.ratings import spread_ratings
-
-        if report is not None or images is not None or output_format != "auto":
-            raise InputError("--kind rating writes a table; leave --report, --images and --format out.")
-        return spread_ratings(run, inputs, target, intervals.confidence)
     chosen_format = check_output(target, output_format)
-    if report is not None:
-        check_target(report)
-    pictures = None
-    if images is not None:
-        if report is None:
-            raise InputError("--images are pictures for the report; add --report, or leave --images out.")
-        from softspread.report.pictures import Thumbnails
-
-        pictures = Thumbnails(images)
+    pictures = _pictures(report, images)
 
     from softspread.cli import fitting, summary
     from softspread.io.soft_labels import write_soft_labels
@@ -112,3 +88,53 @@ def spread(
         "seconds": run.seconds,
     }
     run.answer(document, lambda console: summary.show_summary(console, document))
+
+
+def _goes_another_way(
+    run: Run,
+    inputs: FitInputs,
+    intervals: IntervalOptions,
+    size: SizeOptions,
+    out: Path | None,
+    own: Mapping[str, Any],
+    *,
+    dry_run: bool,
+) -> bool:
+    """Whether that was a run in blocks, a look at the cost or one for ratings; ``own`` are other options."""
+    if size.in_blocks:
+        if inputs.votes.kind != SINGLE:
+            raise InputError(
+                f"a run in blocks takes one class per vote; leave out --kind {inputs.votes.kind}."
+            )
+        from softspread.cli.any_size import spread_any_size
+
+        spread_any_size(run, inputs, intervals, size, out, own, dry_run=dry_run)
+        return True
+    intervals.check(inputs.fit.method)
+    if dry_run:
+        from softspread.cli.cost import show_cost
+
+        show_cost(run, inputs)
+    elif inputs.votes.kind == RATING:
+        from softspread.cli.ratings import spread_ratings
+
+        target = needed(out, "--out")
+        if any(value is not None for value in own.values()):
+            raise InputError("--kind rating writes a table; leave --report, --images and --format out.")
+        spread_ratings(run, inputs, target, intervals.confidence)
+    return dry_run or inputs.votes.kind == RATING
+
+
+def _pictures(report: Path | None, images: Path | None) -> "Thumbnails | None":
+    """The pictures of a report; it and they are checked before any work."""
+    from softspread._common.atomic import check_target
+
+    if report is not None:
+        check_target(report)
+    if images is None:
+        return None
+    if report is None:
+        raise InputError("--images are pictures for the report; add --report, or leave --images out.")
+    from softspread.report.pictures import Thumbnails
+
+    return Thumbnails(images)
