@@ -128,16 +128,10 @@ def opened(file: VoteFile, classes: Sequence[Any] | None, rest: str = NO) -> Vot
     order = np.argsort(place, kind="stable")
     place = place[order]
 
-    def of_rows(values: AnyArray | None) -> AnyArray | None:
-        return None if values is None else values[place]
-
     return replace(
-        file,
-        items=file.items[place],
+        file.take(place),
         labels=np.concatenate(labels)[order],
-        annotators=of_rows(file.annotators),
         weights=None,
-        created_at=of_rows(file.created_at),
         classes=objects(list(classes)),
         answers=np.concatenate(answers)[order].astype(bool),
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from softspread._common import validation
-from softspread._common.types import AnyArray
+from softspread._common.types import AnyArray, IntArray
 from softspread._common.validation import objects
 from softspread.errors import InputError
 from softspread.io.formats import check_source
@@ -109,11 +109,10 @@ def match_votes(
         warn_of_near_equal(class_array.tolist())
     columns = validation.lookup(class_array).get_indexer(validation.lookup(labels))
     allowed = columns >= 0
+    keep = known & allowed
     troubles = []
     if not known.all():
-        where = (
-            f"positions 0 to {n_items - 1:,}" if item_ids is None else f"ids such as {shown(item_ids[:2])}"
-        )
+        where = f"positions 0 to {n_items - 1:,}" if ids is None else f"ids such as {shown(ids[:2])}"
         troubles.append(
             f"{int((~known).sum()):,} of {len(file):,} votes name unknown items: {shown(file.items[~known])} "
             f"(the {n_items:,} items have {where})."
@@ -125,30 +124,32 @@ def match_votes(
         )
     if troubles and not skip_unknown:
         raise InputError(f"{file.source}: {' '.join(troubles)} {hint}")
-    keep = known & allowed
     if not keep.any():
         raise InputError(f"{file.source}: no vote is left. {' '.join(troubles)}")
-    annotators = None if file.annotators is None else validation.annotator_names(file.annotators[keep])
-    weights = np.ones(int(keep.sum())) if file.weights is None else file.weights[keep]
-    table, names = VoteTable(rows[keep], columns[keep], weights, annotators), Names(n_items, ids, class_array)
-    times = None if file.created_at is None else file.created_at[keep]
-    n_left_out, about = int((~keep).sum()), tuple(troubles)
-    found_models = _models_among(annotators, models)
-    whole = None
+    names = Names(n_items, ids, class_array)
+    table, whole, found_models = _tables(file.take(keep), rows[keep], columns[keep], names, models)
+    n_left_out = int((~keep).sum())
+    return MatchedVotes(file, NamedVotes(table, names), n_left_out, tuple(troubles), whole, found_models)
+
+
+def _tables(
+    file: VoteFile, rows: IntArray, columns: IntArray, names: Names, models: Sequence[str]
+) -> tuple[VoteTable, Votes | None, tuple[object, ...]]:
+    """Votes of people, all that was cast where an estimator wants that, and the models."""
+    who = None if file.annotators is None else validation.annotator_names(file.annotators)
+    weights = np.ones(len(file)) if file.weights is None else file.weights
+    table, found_models, whole = VoteTable(rows, columns, weights, who), _models_among(who, models), None
     if file.answers is not None or models:
-        answers = None if file.answers is None else file.answers[keep]
-        labels = class_array[table.columns]
-        whole = Votes(
-            names.items(table.rows), labels, weights, annotators, times, class_array, file.repeats, answers
-        )
-    if whole is not None and models:
-        check_models(whole, found_models)
-    if file.answers is not None:
-        return MatchedVotes(file, NamedVotes(table, names), n_left_out, about, whole, found_models)
-    names.check_retractions(table)
-    people = ~said_by(annotators, found_models, len(table))
-    table = votes_that_stand(table.take(people), file.repeats, None if times is None else times[people])
-    return MatchedVotes(file, NamedVotes(table, names), n_left_out, about, whole, found_models)
+        items, labels, times = names.items(rows), names.classes[columns], file.created_at
+        whole = Votes(items, labels, weights, who, times, names.classes, file.repeats, file.answers)
+        if models:
+            check_models(whole, found_models)
+    if file.answers is None:
+        names.check_retractions(table)
+        people = ~said_by(who, found_models, len(table))
+        times = None if file.created_at is None else file.created_at[people]
+        table = votes_that_stand(table.take(people), file.repeats, times, stacklevel=4)
+    return table, whole, found_models
 
 
 def _models_among(annotators: AnyArray | None, models: Sequence[str]) -> tuple[object, ...]:

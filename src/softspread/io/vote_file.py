@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from softspread._common.kinds import SINGLE
-from softspread._common.types import AnyArray, FloatArray
+from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread._common.validation import objects
 from softspread.io.tables import numbers_if_whole
 
@@ -58,6 +58,12 @@ class VoteFile:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def take(self, which: IntArray | BoolArray) -> "VoteFile":
+        """Some of the votes, by number or by mask."""
+        columns = ("items", "labels", "annotators", "weights", "created_at", "answers")
+        given = {name: getattr(self, name) for name in columns}
+        return replace(self, **{name: values[which] for name, values in given.items() if values is not None})
 
 
 def joined_files(files: Sequence[VoteFile]) -> VoteFile:
