@@ -76,3 +76,13 @@ def test_other_values_are_refused(tmp_path):
         choices_of("[cat", "row 1")
     with pytest.raises(InputError, match="lists in a list"):
         choices_of('[["cat"]]', "row 1")
+
+
+def test_answers_may_have_weights(tmp_path):
+    """As the voting page exports them, and as `Votes.to_frame` writes them."""
+    path = tmp_path / "votes.csv"
+    path.write_text("item,label,answer,weight\na,cat,1,0.5\na,dog,0,0.5\nb,cat,1,5\n")
+    votes = read_votes(path, kind="multilabel")
+    assert votes.weights.tolist() == [0.5, 0.5, 5.0]
+    votes.to_frame().to_csv(path, index=False)
+    assert read_votes(path, kind="multilabel").weights.tolist() == [0.5, 0.5, 5.0]

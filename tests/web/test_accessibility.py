@@ -1,7 +1,10 @@
 """Every page, looked at by axe-core: what people with aids could not use."""
 
+from contextlib import contextmanager
+
 import pytest
 
+from softspread.web.log.answers import Choice
 from web.conftest import CLASSES, item_names, opened_world, served, vote, wait_until_applied
 from web.test_browser import (  # noqa: F401 - fixtures
     CHROMIUM,
@@ -23,20 +26,19 @@ READY = {
 }
 
 
-@pytest.fixture(scope="module")
-def busy(tmp_path_factory):
+@contextmanager
+def at_work(folder, said, **changes):
     """A project with votes, notes, a decision, guidelines, and someone whose verdict is known."""
-    folder = tmp_path_factory.mktemp("busy")
-    with opened_world(folder, items=small_pictures()) as world, served(world.app) as base:
+    with opened_world(folder, items=small_pictures(), **changes) as world, served(world.app) as base:
         service = world.service
         for number, name in enumerate(("ben", "eva")):
             for row, item in enumerate(item_names()[:45]):
                 label = CLASSES[(row + (number and row % 7 == 0)) % 3]
-                vote(service, name, item, label, f"{name}-{row}")
+                vote(service, name, item, said(label), f"{name}-{row}")
         service.submit([service.flag("ben", "item-003", "Two insects?", "f")]).result(10)
         service.submit([service.broken("ben", "item-004", "b")]).result(10)
         service.submit([service.skip("ben", "item-050", "s")]).result(10)
-        service.submit(service.decide("ada", "item-011", "bee", "d")).result(10)
+        service.submit(service.decide("ada", "item-011", said("bee"), "d")).result(10)
         service.change(
             {"guidelines": "## Look twice\n\n| a | b |\n|---|---|\n| 1 | [2](https://example.org) |"}
         )
@@ -45,6 +47,25 @@ def busy(tmp_path_factory):
         service.analyst.update_overview()
         service.analyst.update_quality()
         yield world, base
+
+
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory):
+    """One class per vote."""
+    with at_work(tmp_path_factory.mktemp("busy"), str) as found:
+        yield found
+
+
+@pytest.fixture(scope="module", params=["no", "nothing"])
+def toggled(request, tmp_path_factory):
+    """Several classes per item; what stays off is a no or nothing."""
+    folder, rest = tmp_path_factory.mktemp("toggled"), request.param
+
+    def said(label):
+        return Choice([label, "ant"], [name for name in CLASSES if name not in (label, "ant")])
+
+    with at_work(folder, said, kind="multilabel", rest=rest, mode="assisted") as found:
+        yield found
 
 
 def complaints(page):
@@ -79,5 +100,33 @@ def test_axe_finds_nothing(busy, visit, size, scheme):  # noqa: F811
     stranger = visit(base, viewport=SIZES[size], color_scheme=scheme)
     found["invite"] = complaints(stranger.go(f"/invite/{world.accounts.invite('annotator', 'ada', '')}"))
     found["no link"] = complaints(stranger.go("/invite/nothing"))
+    assert {path: found for path, found in found.items() if found} == {}
+    assert someone.complaints == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_axe_finds_nothing_where_items_may_have_several_classes(toggled, visit, size, scheme):  # noqa: F811
+    """With toggles on, off and, where the rest says nothing, denied."""
+    _, base = toggled
+    someone = visit(base, viewport=SIZES[size], color_scheme=scheme)
+    someone.sign_in("ada")
+    found = {}
+    for path in ("/vote", "/dashboard", "/review", "/project"):
+        page = someone.go(path)
+        if path in READY:
+            page.wait_for_selector(READY[path], timeout=PATIENCE)
+        if path == "/vote":
+            someone.ready()
+            for key in "122":
+                page.keyboard.press(key)
+        if path == "/dashboard":
+            page.wait_for_selector("#by-class tr")
+        found[path] = complaints(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size]["width"], path
+    someone.go("/vote")
+    someone.ready()
+    page.keyboard.press("?")
+    found["help"] = complaints(page)
     assert {path: found for path, found in found.items() if found} == {}
     assert someone.complaints == []

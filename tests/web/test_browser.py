@@ -7,6 +7,8 @@ import pytest
 
 from softspread.votes.repeats import repeat_advice
 from softspread.web.http.app import create_app, first_link
+from softspread.web.log.answers import Choice
+from softspread.web.log.entry import UNDO, VOTE
 from softspread.web.project.items import ArrayItems, FileItems
 from web.conftest import (
     CLASSES,
@@ -441,3 +443,101 @@ def test_no_word_of_a_class_is_broken(tmp_path, visit, classes, width, mode):
         assert [count for _, count in found] == [1] * sum(len(name.split()) for name in classes), found
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert me.complaints == []
+
+
+@pytest.fixture(params=["no", "nothing"])
+def toggles(request, tmp_path):
+    """A server without accounts, with pictures that may have several classes."""
+    with (
+        running(
+            tmp_path, auth=False, items=small_pictures(), kind="multilabel", rest=request.param
+        ) as service,
+        served(create_app(service, stop_service=False)) as base,
+    ):
+        yield service, base
+
+
+def test_several_classes_are_toggles_and_one_answer(toggles, visit):
+    """By keyboard: on, off, done, none of these, undo; the log holds one line for each answer."""
+    service, base = toggles
+    silent = service.settings.rest == "nothing"
+    me = visit(base)
+    page = me.go("/vote")
+
+    def states():
+        places = [f"#classes button:nth-child({place})" for place in (1, 2, 3)]
+        return [page.get_attribute(place, "aria-checked") for place in places]
+
+    off = "mixed" if silent else "false"
+    me.ready()
+    assert page.is_disabled("#done")
+    page.keyboard.press("Enter")  # an answer that says nothing is none
+    assert ("says nothing" if silent else "is a no") in page.inner_text("#rest")
+    for key in "13":
+        page.keyboard.press(key)
+    assert states() == ["true", off, "true"]
+    page.keyboard.press("3")
+    assert states() == ["true", off, "false"]
+    first = me.ready()
+    page.keyboard.press("Enter")
+    page.wait_for_function(f"document.getElementById('figure').dataset.row !== '{int(first[-3:])}'")
+    assert states() == [off] * 3
+    second = me.ready()
+    page.keyboard.press("0")
+    page.wait_for_function(f"document.getElementById('figure').dataset.row !== '{int(second[-3:])}'")
+    page.keyboard.press("z")
+    assert me.ready() == second
+    assert page.is_visible("text=You took back “none of these”")
+    page.keyboard.press("z")
+    assert me.ready() == first
+    assert states() == ["true", off, "false"]
+    page.focus("#classes button:nth-child(2)")
+    page.keyboard.press("Space")
+    assert page.get_attribute("#classes button:nth-child(2)", "aria-checked") == "true"
+    page.keyboard.press("u")
+    page.keyboard.press("Enter")
+    me.saved()
+    found = [(entry.kind, entry.item, entry.label, entry.weight) for entry in service.store.entries()]
+    no = ["cat"] if silent else ["bee", "cat"]
+    one, none, two = (
+        service.history.answers.text_of(said)
+        for said in (Choice(["ant"], no), Choice([], CLASSES), Choice(["ant", "bee"], ["cat"]))
+    )
+    assert found == [
+        (VOTE, first, one, 1.0),
+        (VOTE, second, none, 1.0),
+        (UNDO, second, none, -1.0),
+        (UNDO, first, one, -1.0),
+        (VOTE, first, two, 0.5),
+    ]
+    assert me.complaints == []
+
+
+def test_a_phone_toggles_and_a_lead_decides_about_several_classes(tmp_path, visit):
+    """By touch; the review shows who said what class by class, and a decision ticks every class."""
+    changes = {"items": small_pictures(), "kind": "multilabel", "overlap": 2}
+    with opened_world(tmp_path, **changes) as world, served(world.app) as base:
+        for name, label in (("ben", "ant"), ("eva", "bee")):
+            vote(world.service, name, "item-005", Choice([label, "cat"]), f"{name}-5")
+        wait_until_applied(world.service)
+        ben = visit(base, **PHONE)
+        ben.sign_in("ben")
+        page = ben.go("/vote")
+        ben.ready()
+        page.tap("#classes button:nth-child(1)")
+        page.tap("#classes button:nth-child(2)")
+        page.tap("#done")
+        ben.saved()
+        assert world.service.store.entries()[-1].label == '{"yes":["ant","bee"],"no":["cat"]}'
+        ada = visit(base)
+        ada.sign_in("ada")
+        page = ada.go("/review")
+        card = page.wait_for_selector("#list li")
+        assert "cat by 2 of 2" in card.inner_text()
+        for box in card.query_selector_all("input[type=checkbox]"):
+            box.set_checked(False)
+        card.query_selector_all("input[type=checkbox]")[1].check()
+        card.query_selector("button.main-button").click()
+        page.wait_for_selector("#list li:has-text('decided: bee')")
+        assert world.service.store.entries()[-1].label == '{"yes":["bee"],"no":["ant","cat"]}'
+        assert ben.complaints == ada.complaints == []

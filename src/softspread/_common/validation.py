@@ -364,6 +364,21 @@ def prior(values: Any, n: int, n_classes: int) -> FloatArray:
     return np.asarray(array / sums)
 
 
+def prior_per_class(values: Any, n_classes: int, n: int | None = None) -> FloatArray:
+    """(n, n_classes) or (n_classes,) P(yes) per class, where items may have several; ``n``: rows wanted."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape[-1:] != (n_classes,) or not ((array >= 0) & (array <= 1)).all():
+        raise InputError(
+            f"a prior for several classes holds P(yes) between 0 and 1, {n_classes} per item; got shape "
+            f"{array.shape}."
+        )
+    if n is None:
+        return array
+    if array.shape not in ((n_classes,), (n, n_classes)):
+        raise InputError(f"a prior must have one row per item ({n}), got shape {array.shape}.")
+    return np.array(np.broadcast_to(array, (n, n_classes)))
+
+
 def _first(values: AnyArray) -> str:
     shown = [repr(value) for value in pd.unique(pd.Series(values))[: SHOWN + 1].tolist()]
     return ", ".join(shown[:SHOWN]) + (", ..." if len(shown) > SHOWN else "")

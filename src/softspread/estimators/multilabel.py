@@ -22,6 +22,7 @@ from softspread.errors import InputError
 from softspread.intervals.uncertainty import AMBIGUOUS, CLEAR, TOO_FEW
 from softspread.posterior.ladder import climb_together
 from softspread.quality.smoothness import Smoothness, smoothness_of_all
+from softspread.queries.turns import pick_in_turn
 from softspread.spreading.evidence import SoftLabels
 from softspread.votes.models import check_models
 from softspread.votes.multilabel import ANSWERS, Choices
@@ -297,14 +298,15 @@ class Questions:
         each = list(self.each.values())
         rng = validation.generator(self.asked.random_state if random_state is None else random_state)
         size = validation.count("batch_size", batch_size, smallest=1)
-        shares = [len(part) for part in np.array_split(np.arange(size), len(each))]
         out = [] if exclude is None else np.asarray(exclude).tolist()
-        picked: list[Any] = []
-        for number in rng.permutation(len(each)):
-            wanted = min(shares[number], each[number].n_items_ - len(out) - len(picked))
-            if wanted > 0:
-                left_out = [*out, *picked] or None
-                picked += each[number].query(wanted, strategy, exclude=left_out, random_state=rng).tolist()
+        size = min(size, each[0].n_items_ - len(out))
+
+        def pick(question: int, wanted: int, taken: list[Any]) -> list[Any]:
+            left_out = [*out, *taken] or None
+            found = each[question].query(wanted, strategy, exclude=left_out, random_state=rng)
+            return found.tolist()  # type: ignore[no-any-return]
+
+        picked = pick_in_turn(len(each), size, rng, pick)
         return validation.names(picked, "item")
 
 
@@ -378,13 +380,13 @@ def several_in(found: Mapping[Any, SoftLabels], classes: AnyArray) -> SoftLabels
         evidence,
         beside("lower"),
         beside("upper"),
-        verdict=_verdict_of_all(np.column_stack([np.asarray(one.verdict) for one in each])),
+        verdict=verdict_of_all(np.column_stack([np.asarray(one.verdict) for one in each])),
         kind=MULTILABEL,
         more=more,
     )
 
 
-def _verdict_of_all(verdicts: AnyArray) -> AnyArray:
+def verdict_of_all(verdicts: AnyArray) -> AnyArray:
     """Of an item: clear where all its classes are, ambiguous where the others are, else not enough votes."""
     unknown, ambiguous = (verdicts == TOO_FEW).any(axis=1), (verdicts == AMBIGUOUS).any(axis=1)
     return np.where(unknown, TOO_FEW, np.where(ambiguous, AMBIGUOUS, CLEAR))
@@ -432,10 +434,5 @@ def _prior_per_class(prior: Any, n_classes: int) -> list[FloatArray] | None:
     """For each class (n, 2) or (2,) probabilities of no and yes."""
     if prior is None:
         return None
-    table = np.asarray(prior, dtype=np.float64)
-    if table.shape[-1] != n_classes or not ((table >= 0) & (table <= 1)).all():
-        raise InputError(
-            f"a prior for several classes holds P(yes) between 0 and 1, {n_classes} per item; got shape "
-            f"{table.shape}."
-        )
+    table = validation.prior_per_class(prior, n_classes)
     return [np.stack([1 - table[..., column], table[..., column]], axis=-1) for column in range(n_classes)]

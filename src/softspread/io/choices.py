@@ -63,8 +63,8 @@ def lists_in(table: Table, item: str, label: str, annotator: str | None) -> Vote
         cells = enumerate(objects(table.columns[label]))
         labels = objects([choices_of(value, f"{table.source}, {table.where(row)}") for row, value in cells])
         answers = np.full(len(labels), None)
-    items = table.complete(item)
-    return VoteFile(table.path, "lists", items, labels, names, None, times, table.is_text, answers=answers)
+    items, weights = table.complete(item), table.numbers("weight") if "weight" in table.columns else None
+    return VoteFile(table.path, "lists", items, labels, names, weights, times, table.is_text, answers=answers)
 
 
 def indicators_in(table: Table, item: str, how: VoteReading) -> VoteFile:
@@ -131,7 +131,6 @@ def opened(file: VoteFile, classes: Sequence[Any] | None, rest: str = NO) -> Vot
     return replace(
         file.take(place),
         labels=np.concatenate(labels)[order],
-        weights=None,
         classes=objects(list(classes)),
         answers=np.concatenate(answers)[order].astype(bool),
     )

@@ -15,7 +15,7 @@ import pytest
 
 import command_line
 from softspread.cli.commands.serve import open_service
-from softspread.cli.options import CommonOptions, ItemOptions
+from softspread.cli.options import CommonOptions, ItemOptions, VoteOptions
 from softspread.cli.runner import Run
 from softspread.errors import InputError
 from softspread.io.workspace import open_workspace
@@ -23,6 +23,7 @@ from softspread.io.workspace import open_workspace
 pytest.importorskip("fastapi", reason="needs the extra web")
 from command_line import refused
 from softspread.web.log.accounts import Accounts
+from softspread.web.log.answers import Choice
 from softspread.web.log.store import Store
 from softspread.web.project.settings import database_address
 
@@ -56,15 +57,31 @@ def test_files_become_a_project(tmp_path):
     service = open_service(
         Run("serve", CommonOptions(quiet=True)),
         ItemOptions(embeddings=[tmp_path / "X.npz"]),
-        ",".join(CLASSES),
+        VoteOptions(classes=",".join(CLASSES)),
         tmp_path / "photos",
         tmp_path / "gold.csv",
         {"data_dir": tmp_path / "data", "auth": False, "n_neighbors": 3},
     )
     assert service.items.ids[:2].tolist() == ["00.png", "01.png"]
     assert service.classes == list(CLASSES)
-    assert service.gold == {0: 0}
+    assert service.settings.gold == (("00.png", "ant"),)
     assert service.settings.title == "photos"
+
+
+def test_known_answers_may_be_about_several_classes(tmp_path):
+    """A list says no to the rest, as on the page."""
+    make_files(tmp_path)
+    (tmp_path / "gold.csv").write_text("item,label\n00.png,ant;cat\n01.png,\n")
+    service = open_service(
+        Run("serve", CommonOptions(quiet=True)),
+        ItemOptions(embeddings=[tmp_path / "X.npz"]),
+        VoteOptions(classes=",".join(CLASSES), kind="multilabel"),
+        None,
+        tmp_path / "gold.csv",
+        {"data_dir": tmp_path / "data", "auth": False, "kind": "multilabel"},
+    )
+    gold = ("00.png", Choice(["ant", "cat"], ["bee"])), ("01.png", Choice([], ["ant", "bee", "cat"]))
+    assert service.settings.gold == gold
 
 
 def test_predictions_become_the_prior(tmp_path):
@@ -80,7 +97,7 @@ def test_predictions_become_the_prior(tmp_path):
         return open_service(
             Run("serve", CommonOptions(quiet=True)),
             ItemOptions(embeddings=[tmp_path / "X.npz"]),
-            ",".join(CLASSES),
+            VoteOptions(classes=",".join(CLASSES)),
             None,
             None,
             {"data_dir": tmp_path / "data", "auth": False, "n_neighbors": 3},
@@ -98,6 +115,8 @@ def test_predictions_become_the_prior(tmp_path):
         ((), "serve --demo"),
         (("--demo", "--prior", "p.npy"), "leave out --prior"),
         (("--demo", "--kind", "ordinal"), "leave out --kind"),
+        (("--embeddings", "X.npz", "--classes", "a,b", "--kind", "rating"), "softspread spread"),
+        (("--embeddings", "X.npz", "--classes", "a,b", "--rest", "nothing"), "add --kind multilabel"),
         (("--embeddings", "none.npy", "--classes", "a,b"), "no file at none.npy"),
         (("--embeddings", "X.npz", "--classes", "a"), "2 to 1000 classes"),
         (("--embeddings", "X.npz", "--classes", "a,b", "--items", "nowhere"), "no folder or table"),

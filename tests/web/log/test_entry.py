@@ -15,7 +15,6 @@ from softspread.web.log.entry import (
     LONGEST_CHOSEN,
     LONGEST_ITEM,
     LONGEST_KEY,
-    LONGEST_LABEL,
     LONGEST_NAME,
     LONGEST_NOTE,
     SKIP,
@@ -45,6 +44,6 @@ def test_an_entry_cannot_be_changed():
 def test_columns_of_the_database_hold_the_longest_texts():
     """What the API lets through fits."""
     lengths = {column.name: getattr(column.type, "length", None) for column in models.log.columns}
-    longest = {"key": LONGEST_KEY, "annotator": LONGEST_NAME, "item": LONGEST_ITEM, "label": LONGEST_LABEL}
+    longest = {"key": LONGEST_KEY, "annotator": LONGEST_NAME, "item": LONGEST_ITEM, "label": None}
     longest |= {"chosen": LONGEST_CHOSEN, "note": LONGEST_NOTE}
     assert {name: lengths[name] for name in longest} == longest

@@ -7,6 +7,7 @@ import pandas as pd
 
 from softspread import read_votes
 from softspread.votes.reading import read_y
+from softspread.web.log.answers import Answers
 from softspread.web.log.entry import FLAG, VOTE, Entry
 from softspread.web.log.history import History, _probability
 from softspread.web.log.suggestions import written
@@ -74,7 +75,8 @@ def test_old_names_of_a_class_lead_to_the_new_one_and_votes_left_out_count_for_n
     ]
     fields = ("id", "kind", "annotator", "item", "label", "weight")
     rows = [(*(getattr(entry, name) for name in fields), None, 0.0, *[None] * 4) for entry in entries]
-    history = History(names, ["feline", "dog"], {"cat": "feline", "lion": "feline"}, left_out=["bob"])
+    answers = Answers(["feline", "dog"], {"cat": "feline", "lion": "feline"})
+    history = History(names, answers, left_out=["bob"])
     history.take_blocks([rows])
     assert history.unknown == 0
     table, places = history.standing_votes()

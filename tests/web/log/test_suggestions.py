@@ -4,8 +4,8 @@ from softspread.web.log.suggestions import LONGEST_SHOWN, Suggestion, read, writ
 
 
 def test_what_is_written_is_read():
-    """The leading class, its share, and whether it was seen."""
-    assert read(written({"a": 0.2, "b": 0.8}, seen=False)) == Suggestion("b", 0.8, False)
+    """The share of each class, and whether they were seen."""
+    assert read(written({"a": 0.2, "b": 0.8}, seen=False)) == Suggestion({"a": 0.2, "b": 0.8}, False)
     assert read(None) is written({}, seen=True) is None
 
 
@@ -14,4 +14,4 @@ def test_many_long_names_are_cut_to_the_leading_one():
     shares = {f"{number:0200d}": 1 / 150 for number in range(150)} | {"leader": 0.3}
     text = written(shares, seen=True)
     assert len(text) <= LONGEST_SHOWN
-    assert read(text) == Suggestion("leader", 0.3, True)
+    assert read(text) == Suggestion({"leader": 0.3}, True)

@@ -137,7 +137,7 @@ def test_ambiguous_items_are_torn_and_never_at_100_percent(tmp_path):
         rows, p = service.analyst.overview["ambiguous"], service.analyst.p
         assert {30, 31, 32} <= set(rows)
         assert (p[rows].max(axis=1) < 0.75).all()
-        none = 1 - (1 - service.state.posterior().below(0.7)).sum(axis=1)
+        none = 1 - (1 - service.state.posteriors()[0][1].below(0.7)).sum(axis=1)
         assert (none[rows] > 0.5).all()
         assert (np.diff(none[rows]) <= 1e-12).all()
 

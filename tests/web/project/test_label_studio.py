@@ -3,7 +3,7 @@
 import pytest
 
 from softspread.web.project.items import BareItems
-from softspread.web.project.label_studio import Setup, annotator_of, candidates, choice_of, setup_of
+from softspread.web.project.label_studio import Setup, annotator_of, answer_of, candidates, setup_of
 from web.conftest import N_ITEMS, opened_world
 
 
@@ -50,7 +50,7 @@ def test_a_path_is_tried_from_its_longest_end():
 )
 def test_one_choice_of_the_right_set_counts(results, choice):
     """Other sets of choices in the setup do not make an annotation ambiguous."""
-    assert choice_of({"result": results}, "kind") == choice
+    assert answer_of({"result": results}, "kind", several=False) == choice
 
 
 def test_people_are_named_by_their_number():

@@ -27,7 +27,7 @@ def one_vote(who, weight=1.0):
 
 
 def labels(learned, rows):
-    return learned.labels(learned.live.moved(np.array(rows)), np.array(rows), 0.9)
+    return learned.labels([learned.live.moved(np.array(rows))], np.array(rows), 0.9)
 
 
 def test_a_vote_counts_as_much_as_its_annotator(learned):

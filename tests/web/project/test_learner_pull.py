@@ -6,6 +6,7 @@ import pytest
 
 from softspread import knn_graph
 from softspread.votes.reading import Names
+from softspread.web.log.answers import Answers
 from softspread.web.log.entry import VOTE, Entry
 from softspread.web.log.history import History
 from softspread.web.log.suggestions import written
@@ -24,7 +25,7 @@ def simulated(seed):
     truth[np.arange(N), place] = 0.6
     wrong = (X[:, 0] + X[:, 1] > np.median(X.sum(axis=1))) & (place != 0)
     suggested = np.where(wrong, (place + 1) % 3, place)
-    history = History(pd.Index(item_names(N)), CLASSES)
+    history = History(pd.Index(item_names(N)), Answers(CLASSES))
     entries, rows, columns = [], [], []
     for person in range(PEOPLE):
         for row in rng.permutation(N).tolist():
@@ -48,7 +49,8 @@ def simulated(seed):
 def fitted():
     """A simulation, the corrected fit, and the pull that was found."""
     learner, truth, suggested = simulated(0)
-    return learner, truth, suggested, *learner.fit_corrected()
+    labeler, (pull,) = learner.fit_corrected()
+    return learner, truth, suggested, labeler, pull
 
 
 def bias(labeler, truth, suggested):
@@ -61,7 +63,7 @@ def test_the_correction_leaves_at_most_a_third_of_the_bias(fitted):
     """The pull is found as well."""
     learner, truth, suggested, corrected, pull = fitted
     assert pull.lower <= PULL <= pull.upper
-    before = bias(learner._fit_votes(learner.history.standing_votes()[0]), truth, suggested)
+    before = bias(learner._fit_votes([learner.history.standing_votes()[0]]), truth, suggested)
     assert before > 0.1
     assert abs(bias(corrected, truth, suggested)) <= before / 3
 
@@ -86,7 +88,7 @@ def test_a_restart_knows_the_pull_and_what_votes_counted_for(fitted, tmp_path):
     again = load_learned(tmp_path, learner)
     assert again.pull == pull
     assert again._discounted == learned._discounted
-    whole = Learned(learner._fit_votes(learner.history.standing_votes()[0]), len(learner.history))
+    whole = Learned(learner._fit_votes([learner.history.standing_votes()[0]]), len(learner.history))
     whole.labeler._votes._weights = 2.0 * whole.labeler._votes.weights  # more than anybody cast
     save_learned(tmp_path, whole)
     assert load_learned(tmp_path, learner) is None

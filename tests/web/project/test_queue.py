@@ -31,7 +31,7 @@ def make_queue(rng):
         rule = QueueRule(**{"overlap": 1, "lease_seconds": 10.0, **changes})
         choosing = ChosenFrom(diffusion, np.zeros((N, 2)), None)
         how = {"prepare": prepare} if prepare else {}
-        queue = Queue(np.zeros(N), ledger, lambda: choosing, rule, rng=rng, gold=gold, clock=clock, **how)
+        queue = Queue(np.zeros(N), ledger, lambda: [choosing], rule, rng=rng, gold=gold, clock=clock, **how)
         queue.refill()
         return queue, ledger, clock
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from softspread.votes.table import VoteTable
+from softspread.web.log.answers import Answers
 from softspread.web.log.entry import BROKEN, DECIDED, FLAG, SKIP
 from softspread.web.project.review import agreement, decisions, disagreements, people, spoken_of, surprising
 from web.conftest import make_service, running, vote, wait_until_applied
@@ -18,7 +19,7 @@ def table(*votes):
 def test_the_smallest_majority_comes_first():
     """Two against two before one against two; agreement is not listed."""
     votes = [(0, 0), (0, 0), (1, 0), (1, 1), (1, 1), (2, 0), (2, 1), (2, 0), (2, 1), (3, 2)]
-    assert disagreements(table(*votes), 3).tolist() == [2, 1]
+    assert disagreements(table(*votes), Answers("abc")).tolist() == [2, 1]
 
 
 def test_the_least_probable_vote_of_an_item_is_listed_once():
@@ -31,11 +32,11 @@ def test_agreement_is_krippendorffs_alpha_by_hand():
     """Observed over expected disagreement; items with one vote do not count."""
     votes = table((0, 0), (0, 0), (1, 0), (1, 1), (2, 1), (2, 1), (3, 0))
     # pairs: 1 of 3 items disagrees; 3 zeros and 3 ones: expected 2 * 3 * 3 / (6 * 5)
-    found = agreement(votes, 2)
+    found = agreement(votes, Answers("ab"))
     assert found["alpha"] == pytest.approx(1 - (1 / 3) / (18 / 30))
     assert (found["items"], found["votes"], found["of_items"]) == (3, 6, 4)
-    assert agreement(table((0, 0), (1, 1)), 2)["alpha"] is None
-    assert agreement(table((0, 0), (0, 0)), 2)["alpha"] is None
+    assert agreement(table((0, 0), (1, 1)), Answers("ab"))["alpha"] is None
+    assert agreement(table((0, 0), (0, 0)), Answers("ab"))["alpha"] is None
 
 
 def test_a_decision_is_a_heavy_vote_a_gold_answer_and_can_be_changed(tmp_path, database):

@@ -42,9 +42,9 @@ def test_votes_brought_along_are_taken_in_once(tmp_path):
 
 def test_gold_answers_must_name_known_items_and_classes(tmp_path):
     """A misspelt gold file is found at once."""
-    with pytest.raises(InputError, match="unknown item 'nonsense'"):
+    with pytest.raises(InputError, match="no item 'nonsense'"):
         make_service(tmp_path, gold=(("nonsense", "ant"),))
-    with pytest.raises(InputError, match="unknown class 'dog'"):
+    with pytest.raises(InputError, match="no class 'dog'"):
         make_service(tmp_path, gold=(("item-000", "dog"),))
 
 

@@ -126,29 +126,26 @@ def serve(
     logging.basicConfig(level=level, format="%(levelname)s %(message)s")
     logging.getLogger("softspread.web").setLevel(min(level, logging.INFO))  # such as a new alpha
     settings = server.settings(demo) | asdict(voting) | ({} if title is None else {"title": title})
-    settings["seed"] = run.seed
+    settings |= {"seed": run.seed, "kind": vote_options.kind, "rest": vote_options.rest}
     settings["alpha"] = auto_or_number("alpha", voting.alpha, float)
     vote_options.check_kind()
-    if vote_options.kind != SINGLE:
-        raise InputError(
-            f"the voting page takes one class per vote; leave out --kind {vote_options.kind}, "
-            "and spread such votes with 'softspread spread'."
-        )
     if demo and prior is not None:
         raise InputError("--demo brings its own items: leave out --prior, or leave out --demo.")
+    if demo and vote_options.kind != SINGLE:
+        raise InputError(f"every item of --demo is one digit: leave out --kind {vote_options.kind}.")
     if demo:
         from softspread.web.project.demo import open_demo
 
         service = open_demo(**settings)
     else:
-        service = open_service(run, item_options, vote_options.classes, items, gold, settings, prior)
+        service = open_service(run, item_options, vote_options, items, gold, settings, prior)
     _run(run, service, vote_options)
 
 
 def open_service(
     run: Run,
     item_options: ItemOptions,
-    classes: str | None,
+    vote_options: VoteOptions,
     items: Path | None,
     gold: Path | None,
     settings: dict[str, Any],
@@ -160,21 +157,20 @@ def open_service(
     from softspread.cli.items import load_items
     from softspread.io.matching import read_classes
     from softspread.io.soft_labels import read_prior
-    from softspread.io.votes import read_vote_files
     from softspread.web.project.items import read_items
     from softspread.web.project.service import Service
     from softspread.web.project.settings import Settings
 
+    classes = read_classes(vote_options.classes)
     if not item_options.embeddings or classes is None:
         raise InputError(
             "serve needs --embeddings and --classes, and --items for something to look at; "
             "or try: softspread serve --demo"
         )
     found: Any = load_items(run, item_options)
-    answers = None if gold is None else read_vote_files(gold)
-    known = () if answers is None else zip(map(str, answers.items), map(str, answers.labels), strict=True)
+    known = () if gold is None else _known_answers(gold, replace(vote_options, votes=[gold]), classes)
     named = {"title": (items or item_options.embeddings[0]).stem} | settings
-    names = tuple(read_classes(classes) or ())
+    names = tuple(classes)
     table = None if prior is None else read_prior(prior, found.names, np.array(names, dtype=object))
     return Service(
         Settings(classes=names, gold=tuple(known), **named),
@@ -182,6 +178,21 @@ def open_service(
         found.X,
         prior=table,
     )
+
+
+def _known_answers(path: Path, options: VoteOptions, classes: list[str]) -> list[tuple[str, Any]]:
+    """(item, class) of a file, or (item, yes and no) where items may have several classes."""
+    from softspread.io.votes import read_vote_files
+    from softspread.web.log.answers import Choice
+
+    file = read_vote_files(path, how=options.reading(), classes=classes)
+    found = zip(map(str, file.items), map(str, file.labels), strict=True)
+    if file.answers is None:
+        return list(found)
+    said: dict[str, tuple[list[str], list[str]]] = {}
+    for (item, label), yes in zip(found, file.answers.tolist(), strict=True):
+        said.setdefault(item, ([], []))[0 if yes else 1].append(label)
+    return [(item, Choice(*lists)) for item, lists in said.items()]
 
 
 def _run(run: Run, service: "Service", vote_options: VoteOptions) -> None:
@@ -193,7 +204,8 @@ def _run(run: Run, service: "Service", vote_options: VoteOptions) -> None:
 
     known = service.items.ids, len(service.items), service.classes
     files = {path: replace(vote_options, votes=[path]) for path in vote_options.votes or ()}
-    votes = {path: load_votes(run, options, *known).votes for path, options in files.items()}
+    found = {path: load_votes(run, options, *known) for path, options in files.items()}
+    votes = {path: one.votes if one.whole is None else one.whole for path, one in found.items()}
     taken_in = dict.fromkeys(votes, 0)
     run.release_workspace()  # other commands may use it while the server runs
     service.start()
@@ -214,9 +226,9 @@ def _run(run: Run, service: "Service", vote_options: VoteOptions) -> None:
         run.answer(document, _in_words(document))
 
     try:
-        for path, found in votes.items():
-            parts = found.items, found.labels, found.annotators, found.weights
-            taken_in[path] = service.import_votes(*parts, hash_file(path))
+        for path, cast in votes.items():
+            parts = cast.items, cast.labels, cast.annotators, cast.weights
+            taken_in[path] = service.import_votes(*parts, hash_file(path), cast.answers)
         app = create_app(service, stop_service=False)
         run_server(app, service.settings, announce)
     except KeyboardInterrupt:

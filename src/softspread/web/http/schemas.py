@@ -2,8 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from softspread.web.log.answers import Choice
 from softspread.web.log.entry import (
     LONGEST_ITEM,
     LONGEST_KEY,
@@ -24,6 +25,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Key = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_KEY, pattern=r"^[\x21-\x7e]+$")]
 ItemId = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ITEM)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_LABEL)]
+Labels = Annotated[list[Label], Field(max_length=MOST_CLASSES)]
 Note = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_NOTE, strip_whitespace=True)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_NAME)]
 
@@ -55,19 +57,36 @@ def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _check_one_answer(answer: "VoteIn") -> "VoteIn":
+    if (answer.label is None) == (answer.yes is None and answer.no is None):
+        raise ValueError("an answer is a label, or yes (and no) where an item may have several classes")
+    return answer
+
+
 # --------------------------------------------------------------------------------------------------- requests
 class VoteIn(Strict):
     """One vote. The key is yours: send the same vote twice with the same key and it counts once.
 
-    ``shown``: the suggestion that stood beside the item, shares by class.
+    Of kind "multilabel" ``yes`` lists the classes that the item has, ``no`` those that it has not; without
+    ``no`` the project says what is meant by the others. ``shown``: the suggestion that stood beside the
+    item, shares by class.
     """
 
     kind: Literal["vote"] = "vote"
     key: Key
     item: ItemId
-    label: Label
+    label: Label | None = None
+    yes: Labels | None = None
+    no: Labels | None = None
     unsure: bool = False
     shown: Annotated[dict[Label, Share], Field(max_length=MOST_CLASSES)] | None = None
+
+    _one_answer = model_validator(mode="after")(_check_one_answer)
+
+    @property
+    def said(self) -> str | Choice:
+        """The answer: a class, or yes and no."""
+        return Choice(self.yes or [], self.no) if self.label is None else self.label
 
 
 class UndoIn(Strict):
@@ -157,10 +176,19 @@ class PasswordIn(Strict):
 
 
 class DecisionIn(Strict):
-    """A lead's decision about an item; None takes it back."""
+    """A lead's decision about an item: a label, or yes and no as in a vote; neither takes it back."""
 
     item: ItemId
-    label: Label | None
+    label: Label | None = None
+    yes: Labels | None = None
+    no: Labels | None = None
+
+    @property
+    def said(self) -> str | Choice | None:
+        """The answer, or None."""
+        if self.label is not None or (self.yes is None and self.no is None):
+            return self.label
+        return Choice(self.yes or [], self.no)
 
 
 class ItemIn(Strict):
@@ -235,6 +263,8 @@ class ProjectOut(BaseModel):
 
     title: str
     question: str
+    kind: str
+    rest: str
     classes: list[str]
     class_notes: list[ClassNoteOut]
     mode: str
@@ -299,7 +329,7 @@ class WhyOut(BaseModel):
 
 
 class EntryOut(BaseModel):
-    """One line of the vote log."""
+    """One line of the vote log; ``label`` is the class, or of several classes JSON with yes and no."""
 
     id: int
     kind: Literal["vote", "undo", "skip", "flag", "broken"]

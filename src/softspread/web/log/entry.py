@@ -8,7 +8,8 @@ KIND_NAMES = {VOTE: "vote", UNDO: "undo", SKIP: "skip", FLAG: "flag", BROKEN: "b
 # How each kind of entry changes the number of votes
 VOTES_ADDED = {VOTE: 1, UNDO: -1, SKIP: 0, FLAG: 0, BROKEN: 0}
 COUNTED, SPOKEN = (VOTE, UNDO), (FLAG, BROKEN)  # kinds that change soft labels, and that only say something
-LONGEST_KEY, LONGEST_NAME, LONGEST_ITEM, LONGEST_LABEL = 64, 80, 1000, 200  # characters of the columns
+LONGEST_KEY, LONGEST_NAME, LONGEST_ITEM = 64, 80, 1000  # characters of the columns
+LONGEST_LABEL = 200  # characters of a class name
 LONGEST_CHOSEN = 40  # characters of the word for how an item was chosen
 LONGEST_NOTE = 1_000  # characters of what is said about a flagged item
 IMPORTED = "import"  # origin of votes from a file, and who cast those without a name, several per item
@@ -27,7 +28,7 @@ class Entry:
     key: str  # chosen by the sender: sent twice, written once
     annotator: str
     item: str = ""
-    label: str | None = None  # None where nobody voted
+    label: str | None = None  # the answer: a class, or what `answers` makes of several; None: nobody voted
     weight: float = 0.0  # negative for an undo, 0 where nobody voted
     undoes: int | None = None  # id of the vote that an undo takes back
     origin: str = "api"  # "page", "api", "import", "label-studio", "decision"

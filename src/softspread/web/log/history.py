@@ -1,12 +1,12 @@
 """The log in memory: one array per column, in the order of ids.
 
-log rows (names)  ->  rows of items, columns of classes, numbers of annotators  ->  VoteTable, counts, reports
+log rows (names)  ->  rows of items, numbers of answers and annotators  ->  VoteTable, counts, reports
 
 The log keeps names as they were cast. A class that was renamed or merged since answers to its old names too.
 """
 
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import pandas as pd
 from softspread._common.types import AnyArray, BoolArray, FloatArray, IntArray
 from softspread.votes.standing import KEEP
 from softspread.votes.table import VoteTable
+from softspread.web.log.answers import NOTHING_SAID, Answers
 from softspread.web.log.entry import COUNTED, NOBODY, UNDO, VOTE, Entry
 from softspread.web.log.suggestions import read
 
@@ -24,13 +25,13 @@ _COLUMNS = (
     "kind",
     "annotator",
     "row",
-    "column",
+    "column",  # number of the answer: the column of its class where a vote names one
     "weight",
     "undoes",
     "created_at",
     "probability",
-    "suggested",  # column of the class that a suggestion named; -1: none is known
-    "share",  # of that class in the suggestion
+    "suggested",  # number of the answer that a suggestion named; -1: none is known
+    "share",  # of the leading class in the suggestion
     "seen",  # whether the suggestion was shown
 )
 _FORMATS = ("i8", "i1", "i4", "i8", "i8", "f8", "i8", "f8", "f8", "i4", "f8", "?")
@@ -40,19 +41,10 @@ _FIELDS = np.dtype({"names": _COLUMNS, "formats": _FORMATS}, align=True)
 class History:
     """All entries of the log whose item and class are known; grows in place. One writer, any readers."""
 
-    def __init__(
-        self,
-        item_ids: "pd.Index[Any]",
-        classes: Sequence[str],
-        merged: Mapping[str, str] | None = None,
-        left_out: Collection[str] = (),
-    ) -> None:
-        """``merged``: classes by the names that they had before; ``left_out``: whose votes do not count."""
+    def __init__(self, item_ids: "pd.Index[Any]", answers: Answers, left_out: Collection[str] = ()) -> None:
+        """``left_out``: whose votes do not count."""
         self._item_ids, self._left_out = item_ids, frozenset(left_out)
-        place = {name: column for column, name in enumerate(classes)}
-        place |= {old: place[name] for old, name in (merged or {}).items()}
-        self._names = pd.Index(list(place))
-        self._columns = np.array([*place.values(), -1])  # the last one: for names that nobody knows
+        self.answers = answers
         self._entries = np.empty(FIRST_ROOM, dtype=_FIELDS)
         self._size = 0
         self._lock = threading.Lock()
@@ -75,7 +67,9 @@ class History:
             new["id"], new["kind"], new["weight"], new["created_at"] = ids, kinds, weights, created
             new["annotator"] = np.array([self.number_of(name) for name in names], dtype=np.int32)[codes]
             new["row"] = self._item_ids.get_indexer(pd.Index(items, dtype=object))
-            new["column"] = self._columns[self._names.get_indexer(pd.Index(labels, dtype=object))]
+            codes, texts = pd.factorize(np.array(labels, dtype=object))
+            found = np.array([*map(self.answers.number, texts), NOTHING_SAID], dtype=np.int64)
+            new["column"] = found[codes]  # the last one: for entries without an answer
             new["undoes"] = [-1 if value is None else value for value in undoes]
             new["probability"] = list(map(_probability, chosen, probabilities))
             new["suggested"], new["share"], new["seen"] = self._suggestions(shown)
@@ -105,12 +99,11 @@ class History:
         self.last_id, self.last_time = entries[-1].id, max(self.last_time, entries[-1].created_at)
 
     def _suggestion(self, shown: str | None) -> tuple[int, float, bool]:
-        """Column, share and whether it was seen."""
+        """Number of the answer, share of the leading class and whether it was seen."""
         found = read(shown)
         if found is None:
-            return -1, np.nan, False
-        column = int(self._columns[self._names.get_indexer(pd.Index([found.label]))[0]])
-        return column, found.share, found.seen
+            return NOTHING_SAID, np.nan, False
+        return self.answers.suggested(found.p), max(found.p.values()), found.seen
 
     def _suggestions(self, shown: Sequence[str | None]) -> AnyArray:
         """The same for many: three rows."""

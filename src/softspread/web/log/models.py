@@ -23,6 +23,7 @@ from softspread.web.log.entry import (
 )
 
 metadata = MetaData()
+Answer = Text().with_variant(String(LONGEST_LABEL), "sqlite")  # SQLite ignores lengths: no table is rewritten
 BigId = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows only in a column called INTEGER
 
 log = Table(
@@ -33,7 +34,7 @@ log = Table(
     Column("key", String(LONGEST_KEY), nullable=False),
     Column("annotator", String(LONGEST_NAME), nullable=False),
     Column("item", String(LONGEST_ITEM), nullable=False),
-    Column("label", String(LONGEST_LABEL)),
+    Column("label", Answer),
     Column("weight", Float, nullable=False),
     Column("undoes", BigId),
     Column("created_at", Float, nullable=False),

@@ -15,10 +15,9 @@ LONGEST_SHOWN = 20_000  # characters
 
 
 class Suggestion(NamedTuple):
-    """The class that led, its share, and whether the person saw it."""
+    """Shares by class, and whether the person saw them."""
 
-    label: str
-    share: float
+    p: dict[str, float]
     seen: bool
 
 
@@ -49,10 +48,9 @@ def read(text: str | None) -> Suggestion | None:
     Examples
     --------
     >>> read('{"seen":false,"p":{"cat":0.62,"dog":0.38}}')
-    Suggestion(label='cat', share=0.62, seen=False)
+    Suggestion(p={'cat': 0.62, 'dog': 0.38}, seen=False)
     """
     if text is None:
         return None
     found = json.loads(text)
-    (label,) = _leading(found["p"])
-    return Suggestion(label, found["p"][label], found["seen"])
+    return Suggestion(found["p"], found["seen"])

@@ -21,17 +21,22 @@ from softspread._common.types import AnyArray
 from softspread._common.wording import counted
 from softspread.annotators.verdict import VERDICTS
 from softspread.errors import SoftspreadError
-from softspread.intervals.methods import posterior_method
-from softspread.intervals.task import IntervalTask, Posteriors
-from softspread.intervals.uncertainty import AMBIGUOUS, CLEAR, TOO_FEW, chances, verdicts_of
-from softspread.quality.result import Estimate
+from softspread.estimators.multilabel import OVERALL
+from softspread.intervals.uncertainty import AMBIGUOUS, CLEAR, TOO_FEW
 from softspread.votes.repeats import REPEATS
 from softspread.votes.table import VoteTable
 from softspread.web.log.entry import COUNTED, DECIDED, VOTE
 from softspread.web.log.history import History
 from softspread.web.project.in_words import news_of, on_neighbours
-from softspread.web.project.learner import CONFIDENCE_LEVEL, Learned
+from softspread.web.project.learner import CONFIDENCE_LEVEL, AnyLearned, Learned
 from softspread.web.project.live_state import LiveState
+from softspread.web.project.readings import (
+    gain_together,
+    plain,
+    quality_together,
+    read_posterior,
+    read_together,
+)
 from softspread.web.project.thread_priority import lower_priority
 
 EVIDENCE_EDGES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, math.inf)  # half decades
@@ -147,15 +152,9 @@ class Analyst:
     # ----------------------------------------------------------------------------------------------- overview
     def update_overview(self) -> None:
         """Histograms, verdicts, lists and counts of the posterior by now."""
-        learned, rule = self._state.learned, self._rule
-        posterior, n_classes = self._state.posterior(), self._state.n_classes
-        p, evidence = posterior.mean()[:, :n_classes], posterior.evidence()
-        task = IntervalTask(p, p, CONFIDENCE_LEVEL, posteriors=lambda: Posteriors(posterior, learned.at_fit))
-        lower, upper = posterior_method(task)
-        top = p.argmax(axis=1)[:, None]
-        width = np.take_along_axis(upper - lower, top, axis=1)[:, 0]
-        clear, ambiguous = chances(posterior, n_classes)
-        verdict = verdicts_of(clear, ambiguous, CONFIDENCE_LEVEL)
+        rule, each = self._rule, [read_posterior(*found) for found in self._state.posteriors()]
+        found = each[0] if len(each) == 1 else read_together(each)
+        p, evidence, width, verdict = found.p, found.evidence, found.width, found.verdict
         self.p, self.evidence, self.width = (part.astype(np.float32) for part in (p, evidence, width))
         self.overview = {
             "evidence": {
@@ -166,7 +165,7 @@ class Analyst:
             "class_share": p.mean(axis=0).tolist(),
             "verdicts": {name: int((verdict == name).sum()) for name in (CLEAR, AMBIGUOUS, TOO_FEW)},
             "mean_uncertainty": float(width.mean()),
-            "ambiguous": self._most_ambiguous(ambiguous) if len(self._history) else [],
+            "ambiguous": self._most_ambiguous(found.ambiguous) if len(self._history) else [],
             "least_known": np.argsort(evidence, kind="stable")[: rule.longest_list].tolist(),
         }
 
@@ -190,11 +189,22 @@ class Analyst:
         self.quality = {"quality": quality, "gain": gain, "verdict": verdict(quality, gain), "trend": trend}
         self.annotators = self._annotators(learned)
 
-    def _quality(self, learned: Learned, rng: np.random.Generator) -> dict[str, Any] | None:
+    def _quality(self, learned: AnyLearned, rng: np.random.Generator) -> dict[str, Any] | None:
         """The estimator's own; votes count by how probable it was that their items were asked about."""
         if not learned.n_votes:
             return None
         known = self._history.probabilities(learned.entries)
+        answers, votes = self._history.answers, self._history.standing_votes(learned.entries)[0]
+        each = [
+            self._quality_of(one, known[answers.said(votes.columns, question) >= 0], rng)
+            for question, one in enumerate(learned.each)
+        ]
+        found = each[0] if len(each) == 1 else quality_together(each, answers.classes)
+        warning = on_neighbours(learned) if found["votes"] else None
+        return found if warning is None else found | {"notes": [*found["notes"], warning]}
+
+    def _quality_of(self, learned: Learned, known: AnyArray, rng: np.random.Generator) -> dict[str, Any]:
+        """Of one question; ``known`` are the probabilities of the items of its votes."""
         brought = np.isnan(known)  # votes that the page did not ask for are taken to be on random items
         probabilities = np.where(brought, 1 / self._state.n_items, known)
         try:
@@ -204,22 +214,25 @@ class Analyst:
                 random_state=rng,
             )
         except SoftspreadError as error:
-            return {"rmse": None, "accuracy": None, "agreement": None, "notes": [str(error)]}
-        estimates = {name: _plain(getattr(found, name)) for name in ("rmse", "accuracy", "agreement")}
+            nothing = dict.fromkeys(("rmse", "accuracy", "agreement"))
+            return nothing | {"votes": 0, "repeated": 0, "notes": [str(error)]}
+        estimates = {name: plain(getattr(found, name)) for name in ("rmse", "accuracy", "agreement")}
         notes = [*found.notes]
         if brought.any() and not brought.all():
             votes = counted(int(brought.sum()), "vote")
             notes.append(f"{votes} not asked for by this page: taken as votes on random items.")
-        warning = on_neighbours(learned)
-        if warning is not None:
-            notes.append(warning)
         return {**estimates, "votes": found.n_votes, "repeated": found.n_repeated, "notes": notes}
 
-    def _gain(self, learned: Learned, rng: np.random.Generator) -> dict[str, Any] | None:
+    def _gain(self, learned: AnyLearned, rng: np.random.Generator) -> dict[str, Any] | None:
         """The effect of a quarter more votes, by the estimator's own forecast."""
         if not learned.n_votes:
             return None
         more = max(1, round(self._rule.more_share * learned.n_votes))
+        each = [self._gain_of(one, more, rng) for one in learned.each]
+        return each[0] if len(each) == 1 else gain_together(each)
+
+    def _gain_of(self, learned: Learned, more: int, rng: np.random.Generator) -> dict[str, Any] | None:
+        """Of one question."""
         try:
             found = learned.labeler.forecast(more, confidence_level=CONFIDENCE_LEVEL, random_state=rng)
         except SoftspreadError as error:
@@ -227,17 +240,19 @@ class Analyst:
             return None
         return {
             "more": found.more,
-            "now": _plain(found.rmse_now),
-            "then": _plain(found.rmse_then),
-            "gain": _plain(found.gain),
+            "now": plain(found.rmse_now),
+            "then": plain(found.rmse_then),
+            "gain": plain(found.gain),
             "worthwhile": found.worthwhile(self._rule.worthwhile),
         }
 
-    def _annotators(self, learned: Learned) -> list[dict[str, Any]]:
+    def _annotators(self, learned: AnyLearned) -> list[dict[str, Any]]:
         """The estimator's own table, with the answers to gold items."""
         table = learned.labeler.annotators_ if learned.n_votes else None
         if table is None:
             return []
+        if "class" in table:  # a row per class, then those over all classes
+            table = table[table["class"] == OVERALL].drop(columns="class")
         right, total = self._gold_answers(self._history.standing_votes()[0])
         frame = table.astype(object).where(table.notna(), None)
         frame["gold_right"] = [right[name] for name in frame["annotator"]]
@@ -247,12 +262,18 @@ class Analyst:
         return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
 
     def _gold_answers(self, table: VoteTable) -> tuple[Counter[str], Counter[str]]:
-        """Right answers and answers to gold items, by annotator."""
-        gold = table.take(np.isin(table.rows, list(self._gold)))
-        names = gold.annotators.tolist() if gold.annotators is not None else []
-        given = zip(gold.rows.tolist(), gold.columns.tolist(), names, strict=True)
-        right = [name for row, column, name in given if self._gold[row] == column]
-        return Counter(right), Counter(names)
+        """Right answers and answers to gold items, by annotator; of several classes each answer counts."""
+        gold, answers = table.take(np.isin(table.rows, list(self._gold))), self._history.answers
+        known = np.array([self._gold[row] for row in gold.rows.tolist()], dtype=np.int64)
+        names = np.empty(0) if gold.annotators is None else gold.annotators
+        right: Counter[str] = Counter()
+        total: Counter[str] = Counter()
+        for question in range(answers.n_questions if len(names) else 0):
+            said, true = (answers.said(numbers, question) for numbers in (gold.columns, known))
+            both = (said >= 0) & (true >= 0)
+            right.update(names[both & (said == true)].tolist())
+            total.update(names[both].tolist())
+        return right, total
 
 
 def records(columns: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
@@ -302,9 +323,3 @@ def latency(values: Sequence[float]) -> dict[str, float | None]:
     ordered = np.array(values) * 1000
     found = {"last": ordered[-1], "median": np.median(ordered), "p95": np.percentile(ordered, 95)}
     return {name: round(float(value), 2) for name, value in found.items()}
-
-
-def _plain(estimate: Estimate) -> dict[str, float] | None:
-    if not math.isfinite(estimate.value):
-        return None
-    return {"value": float(estimate.value), "lower": float(estimate.lower), "upper": float(estimate.upper)}

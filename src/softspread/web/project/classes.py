@@ -103,9 +103,16 @@ def rename(
 
 
 def regrouped(
-    p: FloatArray, before: Sequence[str], classes: Sequence[str], merged: Mapping[str, str]
+    p: FloatArray,
+    before: Sequence[str],
+    classes: Sequence[str],
+    merged: Mapping[str, str],
+    *,
+    several: bool = False,
 ) -> FloatArray:
     """(n, len(classes)) probabilities for other classes: merged ones added, new ones at a fair share.
+
+    ``several``: an item may have several classes, so each has a probability of its own, a new one even odds.
 
     Examples
     --------
@@ -116,6 +123,10 @@ def regrouped(
     for column, name in enumerate(before):
         found[:, classes.index(merged.get(name, name))] += p[:, column]
     new = [column for column, name in enumerate(classes) if not found[:, column].any()]
+    if several:
+        new = [column for column, name in enumerate(classes) if name not in {*before, *merged.values()}]
+        found[:, new] = 0.5
+        return found
     found *= 1 - len(new) / len(classes)
     found[:, new] = 1 / len(classes)
     return found

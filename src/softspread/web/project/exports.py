@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from softspread._common.types import FloatArray
 from softspread.estimators.fitted import parts_of
 from softspread.io.label_studio import LabelStudioNames
 from softspread.io.soft_labels import write_soft_labels
@@ -17,7 +16,7 @@ from softspread.spreading.evidence import SoftLabels
 from softspread.votes.table import VoteTable
 from softspread.web.log.entry import KIND_NAMES
 from softspread.web.log.store import LOG_COLUMNS
-from softspread.web.project.learner import CONFIDENCE_LEVEL
+from softspread.web.project.learner import CONFIDENCE_LEVEL, questions_of
 from softspread.web.project.service import Service
 
 READ_AT_ONCE = 2**16  # bytes
@@ -61,24 +60,28 @@ def soft_labels(service: Service) -> SoftLabels:
 
 
 def votes_frame(service: Service) -> pd.DataFrame:
-    """Standing votes as `softspread spread` reads them: item, label, weight, annotator, created_at."""
-    table, places = service.history.standing_votes()
-    return pd.DataFrame(
-        {
-            "item": service.items.ids[table.rows],
-            "label": np.array(service.classes, dtype=object)[table.columns],
-            "weight": _as_counted(service, table),
-            "annotator": table.annotators,
-            "created_at": _times(service.history.column("created_at")[places]),
-        }
-    )
+    """Standing votes as `softspread spread` reads them, of several classes one answer per row."""
+    history, classes = service.history, np.array(service.classes, dtype=object)
+    _, places = history.standing_votes()
+    tables, several = _as_counted(service), service.settings.several
+    parts = []
+    for question, table in enumerate(tables):
+        frame = pd.DataFrame({"item": service.items.ids[table.rows]})
+        frame["label"] = classes[question] if several else classes[table.columns]
+        if several:
+            frame["answer"] = table.columns
+        frame["weight"], frame["annotator"] = table.weights, table.annotators
+        said = history.answers.said(history.column("column")[places], question) >= 0
+        frame["created_at"] = _times(history.column("created_at")[places[said]])
+        parts.append(frame.set_index(places[said]))
+    return pd.concat(parts).sort_index(kind="stable")  # the answers of a person on an item stand together
 
 
-def _as_counted(service: Service, table: VoteTable) -> FloatArray:
-    """Weights of the votes as the soft labels count them: less where a suggestion may have decided."""
+def _as_counted(service: Service) -> list[VoteTable]:
+    """The votes on each question as the soft labels count them: less where a suggestion may have decided."""
     if not service.history.column("seen").any():
-        return table.weights
-    return parts_of(service.learner.fit()).votes.weights
+        return [table for table, _ in service.learner.asked()]
+    return [parts_of(one).votes for one in questions_of(service.learner.fit())]
 
 
 def log_frame(service: Service) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from softspread._common.wording import counted
 from softspread.quality.smoothness import RULE as SMOOTHNESS
-from softspread.web.project.learner import Learned
+from softspread.web.project.learner import AnyLearned
 
 NEIGHBOURS, CLASSIFIERS, KERNELS, PRIOR, SHARES = (
     "neighbours' votes",
@@ -47,20 +47,20 @@ ANOTHER_EMBEDDING = (
 _MIDDLE = (0.05, 0.5, 0.95)  # quantiles of the trust that are shown
 
 
-def learned_from(learned: Learned) -> dict[str, Any]:
+def learned_from(learned: AnyLearned) -> dict[str, Any]:
     """A fit in the dashboard's words: how many votes, which experts count, how far they are trusted."""
-    labeler, weighting = learned.labeler, learned.parts.weighting
+    labeler, weightings = learned.labeler, [one.parts.weighting for one in learned.each]
     return {
         "votes": learned.n_votes,
         "since": learned.n_since,
         "experts": expert_shares(labeler.weights_),
         "trust": None if not learned.n_votes else trust_range(labeler.trust_),
         "pull": None if learned.pull is None else asdict(learned.pull) | {"known": learned.pull.is_known},
-        "weighted": weighting is not None and not weighting.fit.reason,
+        "weighted": any(found is not None and not found.fit.reason for found in weightings),
     }
 
 
-def on_neighbours(learned: Learned) -> str | None:
+def on_neighbours(learned: AnyLearned) -> str | None:
     """What is wrong where votes do not go with their neighbours, and who can help; None where they do."""
     if learned.n_votes < SMOOTHNESS.fewest:
         return None
@@ -89,7 +89,7 @@ def trust_range(trust: pd.DataFrame) -> dict[str, float]:
     return {"value": value, "lower": lower, "upper": upper}
 
 
-def news_of(learned: Learned) -> str:
+def news_of(learned: AnyLearned) -> str:
     """One line for the server's log."""
     parts = [f"{one['name']} {one['share']:.0%}" for one in expert_shares(learned.labeler.weights_)]
     return f"learned again from {counted(learned.n_votes, 'vote')}; {', '.join(parts)}"

@@ -17,6 +17,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from softspread._common.columns import ITEM_NAMES
 from softspread.errors import InputError
 from softspread.io.label_studio import LabelStudioNames
+from softspread.web.log.answers import Choice
 from softspread.web.log.entry import Entry
 from softspread.web.project.service import Service
 
@@ -216,9 +217,9 @@ class LabelStudio:
         service, (who, key) = self._service, _key(annotation)
         versions = [old for _, old in service.store.keys_starting([who], _base(annotation))]
         item = str(service.items.ids[row])
-        label = choice_of(annotation, self._setup.from_name)
+        said = answer_of(annotation, self._setup.from_name, several=service.settings.several)
         cancelled = bool(annotation.get("was_cancelled"))
-        vote = None if label is None or cancelled else service.vote(who, item, label, key, origin=ORIGIN)
+        vote = None if said is None or cancelled else service.vote(who, item, said, key, origin=ORIGIN)
         before = standing.pop((who, row), None) or self._key_of_vote(who, row)
         for old in dict.fromkeys([*versions, *([before] if before and vote else [])]):
             yield self._undo(who, old)
@@ -287,8 +288,10 @@ def annotator_of(annotation: Mapping[str, Any]) -> str:
     return f"{MARK}{str(who).encode('ascii', 'backslashreplace').decode()[:60]}"
 
 
-def choice_of(annotation: Mapping[str, Any], from_name: str) -> str | None:
-    """The one choice of an annotation, or None where there is none or more than one.
+def answer_of(annotation: Mapping[str, Any], from_name: str, *, several: bool) -> str | Choice | None:
+    """What an annotation says; ``several``: any number of choices is an answer, also none.
+
+    Otherwise the one choice, or None where there is none or more than one.
 
     Where the setup has several sets of choices, only those called ``from_name`` count.
     """
@@ -297,6 +300,8 @@ def choice_of(annotation: Mapping[str, Any], from_name: str) -> str | None:
     ours = [one for one in results if one.get("from_name") == from_name] or results
     values = [one["value"] for one in ours if isinstance(one.get("value"), dict)]
     chosen = [name for value in values for name in (value.get("choices") or [])]
+    if several:
+        return Choice(list(dict.fromkeys(map(str, chosen))))
     return str(chosen[0]) if len(chosen) == 1 else None
 
 

@@ -29,7 +29,14 @@ from softspread.spreading.evidence import SoftLabels
 from softspread.votes.table import VoteTable
 from softspread.votes.votes import Votes
 from softspread.web.log.history import History
-from softspread.web.project.learner import CONFIDENCE_LEVEL, TINY, Learned, Learner, rows_once
+from softspread.web.project.learner import (
+    CONFIDENCE_LEVEL,
+    TINY,
+    AnyLearned,
+    Learned,
+    Learner,
+    rows_once,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -90,15 +97,10 @@ class LiveState:
         self._arrived: deque[tuple[int, float]] = deque()  # (entries so far, when they were written)
         self._recent: deque[tuple[int, float]] = deque()  # the same, of the last second
         self.latencies: deque[float] = deque(maxlen=pace.kept_latencies)  # from written to applied, seconds
-        self._chosen_from: ChosenFrom | None = None
+        self._chosen_from: list[ChosenFrom] | None = None
         self._choose_again = 0.0  # when ``_chosen_from`` is too old
         self._stopping = False
         self._thread = threading.Thread(target=self._follow, name="softspread-state", daemon=True)
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return len(self._learner.names.classes)
 
     @property
     def n_items(self) -> int:
@@ -111,14 +113,15 @@ class LiveState:
         return self._rate() <= self._pace.calm_rate
 
     @property
-    def learned(self) -> Learned:
+    def learned(self) -> AnyLearned:
         """The fit in use."""
         return self._learned
 
     # ------------------------------------------------------------------------------------------ start and end
-    def begin(self, learned: Learned | None = None) -> None:
+    def begin(self, learned: AnyLearned | None = None) -> None:
         """Learn from the log, or go on from what was learned before; then follow the log."""
-        warm_up(self.n_classes)
+        several = self._history.answers.n_questions > 1
+        warm_up(2 if several else len(self._learner.names.classes))
         self._learned = self._learner.learn(len(self._history)) if learned is None else learned
         self._learned.add(self._history.table(self._learned.entries))
         self.applied = len(self._history)
@@ -163,7 +166,8 @@ class LiveState:
                     self._learned.add(self._history.table(self.applied, stop), self._share(behind))
                 except (SoftspreadError, ArithmeticError, MemoryError):
                     logger.exception("a live update failed; the next refinement starts from the votes")
-                    self._learned.live.recover()
+                    for one in self._learned.each:
+                        one.live.recover()
                 self.applied = stop
             self._note_latencies(stop)
 
@@ -192,7 +196,7 @@ class LiveState:
         """Whether enough votes have come in since the last fit to make another one worthwhile."""
         return self._refit.due(self._learned.n_since, self._learned.n_votes)
 
-    def learn(self) -> Learned:
+    def learn(self) -> AnyLearned:
         """Fit all votes so far beside the voting, catch up with those that came meanwhile, take that fit."""
         with self._learning:
             found = self._learner.learn(self.applied)
@@ -212,49 +216,53 @@ class LiveState:
     def refine(self) -> None:
         """Bring pushes to the solver's tolerance, beside further votes."""
         with self._refining:
-            self._learned.live.refine(self._lock)
+            for one in self._learned.each:
+                one.live.refine(self._lock)
 
     # ------------------------------------------------------------------------------------------------ answers
     @property
     def refined(self) -> bool:
         """Whether nothing came in since the last refinement."""
-        return self._learned.live.refined
+        return all(one.live.refined for one in self._learned.each)
 
     def soft_labels(self, rows: IntArray, level: float = CONFIDENCE_LEVEL) -> SoftLabels:
         """Soft labels with intervals and verdicts of some items as they are now."""
         once, back = rows_once(rows)
         with self._lock:
             learned = self._learned
-            moved = learned.live.moved(once)
+            moved = [one.live.moved(once) for one in learned.each]
         return learned.labels(moved, self._ids[once], level).take(back)
 
-    def explain(self, row: int) -> Explanation:
-        """What one soft label is made of; votes wait meanwhile, some milliseconds per alpha."""
+    def explain(self, row: int) -> list[Explanation]:
+        """What one soft label is made of, by question; votes wait meanwhile, some milliseconds per alpha."""
         with self._lock:
             votes = self._history.standing_votes(self.applied)[0]
             return self._learned.explain(votes, row)
 
-    def posterior(self) -> Posterior:
-        """The posterior of all items by now."""
-        return self._learned.posterior(self._lock)
+    def posteriors(self) -> list[tuple[Learned, Posterior]]:
+        """The posterior of all items by now, of each question, and its fit."""
+        return [(one, one.posterior(self._lock)) for one in self._learned.each]
 
-    def choosing(self) -> ChosenFrom:
-        """The input for choosing items, kept for a while where it is costly."""
+    def choosing(self) -> list[ChosenFrom]:
+        """The input for choosing items, of each question; kept for a while where it is costly."""
         kept, begin = self._chosen_from, time.monotonic()
         if kept is not None and begin < self._choose_again:
             return kept
-        learned = self._learned
-        live, diffused = learned.live, learned.parts.diffusion
-        rung = min(live.blend.rungs, key=lambda rung: abs(rung.alpha - DEFAULT_LOTTERY.alpha))
-        mass = live.mass(rung).astype(np.float64)  # a vote that is just being pushed may be there in part
-        found = ChosenFrom(diffused.at(rung.alpha), mass, learned.posterior(self._lock))
+        found = [self._choosing_by(one) for one in self._learned.each]
         took = time.monotonic() - begin
         self._chosen_from, self._choose_again = found, begin + took / self._pace.choosing_share
         return found
 
+    def _choosing_by(self, learned: Learned) -> ChosenFrom:
+        live, diffused = learned.live, learned.parts.diffusion
+        rung = min(live.blend.rungs, key=lambda rung: abs(rung.alpha - DEFAULT_LOTTERY.alpha))
+        mass = live.mass(rung).astype(np.float64)  # a vote that is just being pushed may be there in part
+        return ChosenFrom(diffused.at(rung.alpha), mass, learned.posterior(self._lock))
+
     def prepare(self, rows: IntArray) -> None:
         """Find the scales of items that will be voted on soon: half of what a vote would otherwise cost."""
-        self._learned.live.prepare(rows)
+        for one in self._learned.each:
+            one.live.prepare(rows)
 
 
 @cache

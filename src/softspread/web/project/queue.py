@@ -17,12 +17,13 @@ import numpy as np
 from softspread._common.types import BoolArray, FloatArray, IntArray
 from softspread.queries.choose import choose_items
 from softspread.queries.rule import DEFAULT_LOTTERY
+from softspread.queries.turns import pick_in_turn
 from softspread.web.log.entry import LONGEST_CHOSEN
 from softspread.web.log.ledger import Ledger
 from softspread.web.project.live_state import ChosenFrom
 from softspread.web.project.thread_priority import lower_priority
 
-Choosing = Callable[[], ChosenFrom]
+Choosing = Callable[[], Sequence[ChosenFrom]]  # of each question
 KNOWN = ("uncertainty", "uniform")  # strategies that say how probable their picks are
 UNIFORM, FEWEST, GOLD, AGAIN = (
     "uniform",
@@ -202,9 +203,10 @@ class Queue:
         size, strategy = min(wanted, int((~closed).sum())), strategy or self._rule.strategy
         if not size:
             return []
-        (diffusion, mass, posterior), share = self._choosing(), self._rule.uniform_share
+        questions, share = self._choosing(), self._rule.uniform_share
 
-        def draw(number: int, name: str, closed: BoolArray) -> list[Pick]:
+        def pick(question: int, number: int, name: str, closed: BoolArray) -> list[Pick]:
+            diffusion, mass, posterior = questions[question]
             chances: list[float] | None = [] if name in KNOWN else None
             rows = choose_items(
                 diffusion,
@@ -221,6 +223,16 @@ class Queue:
             known = [None] * number if chances is None else chances
             called = name[:LONGEST_CHOSEN]
             return [Pick(row, called, chance) for row, chance in zip(rows.tolist(), known, strict=True)]
+
+        def draw(number: int, name: str, closed: BoolArray) -> list[Pick]:
+            """Each question in turn names an item, as the estimator's own queries do."""
+
+            def wanted(question: int, size: int, taken: list[Pick]) -> list[Pick]:
+                shut = closed.copy()
+                shut[[one.row for one in taken]] = True
+                return pick(question, size, name, shut)
+
+            return pick_in_turn(len(questions), number, rng, wanted)
 
         if strategy in KNOWN:  # the lottery has its uniform share in every draw
             return draw(size, strategy, closed)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from softspread._common.extras import needs_extra
-from softspread._common.types import AnyArray, FloatArray, IntArray
+from softspread._common.types import FloatArray, IntArray
 from softspread.votes.table import VoteTable
+from softspread.web.log.answers import Answers, Choice
 from softspread.web.log.entry import BROKEN, DECIDED, FLAG, SKIP, VOTE
 from softspread.web.log.history import History
 
@@ -44,7 +45,7 @@ def people_votes(history: History) -> VoteTable:
 
 
 def decisions(history: History) -> dict[int, int]:
-    """Column by row of what a lead has decided."""
+    """Number of the answer by row, of what a lead has decided."""
     if DECIDED not in history.annotators:
         return {}
     mine = history.annotators.index(DECIDED)
@@ -63,12 +64,56 @@ def counts_of(table: VoteTable, n_classes: int) -> tuple[IntArray, FloatArray]:
     return rows, counts
 
 
-def disagreements(table: VoteTable, n_classes: int) -> IntArray:
-    """Rows on which people disagree: those with the smallest majority first, then those with most votes."""
-    rows, counts = counts_of(table, n_classes)
-    total, most = counts.sum(axis=1), counts.max(axis=1)
+def asked(table: VoteTable, answers: Answers) -> list[tuple[VoteTable, int]]:
+    """The votes on each question, and how many classes it has: all of them, or no and yes."""
+    several = answers.n_questions > 1
+    width = 2 if several else len(answers.classes)
+    return [(answers.about(table, question), width) for question in range(answers.n_questions)]
+
+
+def disagreements(table: VoteTable, answers: Answers) -> IntArray:
+    """Rows on which people disagree: those with the smallest majority first, then those with most votes.
+
+    Of several classes the one on which people disagree most decides.
+    """
+    found = [counts_of(votes, width) for votes, width in asked(table, answers)]
+    rows = np.concatenate([mine for mine, _ in found])
+    total = np.concatenate([counts.sum(axis=1) for _, counts in found])
+    most = np.concatenate([counts.max(axis=1) for _, counts in found])
     order = np.lexsort((-total, most / total))
-    return np.asarray(rows[order][(most < total)[order]][:LONGEST_LIST])
+    torn = rows[order][(most < total)[order]]
+    first = np.sort(np.unique(torn, return_index=True)[1])
+    return np.asarray(torn[first][:LONGEST_LIST])
+
+
+def probability_of(table: VoteTable, p: FloatArray, answers: Answers) -> FloatArray:
+    """(m,) probability of what each vote says, by the soft labels of its items; of several classes the least.
+
+    Parameters
+    ----------
+    p : (m, n_classes) soft label of each vote's item
+    """
+    if answers.n_questions == 1:
+        return np.asarray(p[np.arange(len(table)), table.columns])
+    least = np.ones(len(table))
+    for question in range(answers.n_questions):
+        said = answers.said(table.columns, question)
+        chance = np.where(said == 1, p[:, question], 1 - p[:, question])
+        least = np.where(said < 0, least, np.minimum(least, chance))
+    return least
+
+
+def answer_in_words(said: str | Choice) -> str:
+    """An answer as a lead reads it.
+
+    Examples
+    --------
+    >>> answer_in_words(Choice(["cat", "dog"], ["cow"]))
+    'cat, dog, not cow'
+    """
+    if isinstance(said, str):
+        return said
+    return ", ".join([*said.yes, *(f"not {name}" for name in said.no or ())])
 
 
 def surprising(table: VoteTable, probability: FloatArray) -> IntArray:
@@ -111,13 +156,23 @@ def people(history: History) -> list[Person]:
     return sorted((one for one in found if one.name != DECIDED), key=lambda one: -one.votes)
 
 
-def agreement(table: VoteTable, n_classes: int) -> dict[str, Any]:
+def agreement(table: VoteTable, answers: Answers) -> dict[str, Any]:
     """Krippendorff's alpha (nominal) over items with two or more people; None where they say too little.
 
     Fleiss' kappa asks for the same number of votes on each item, which no project here has; alpha is its
-    generalisation to any numbers.
+    generalisation to any numbers. Of several classes it is the mean of those that are known, with each class.
     """
-    rows, counts = counts_of(table, n_classes)
+    found = [_agreement_of(*counts_of(votes, width)) for votes, width in asked(table, answers)]
+    if answers.n_questions == 1:
+        return found[0]
+    known = [one["alpha"] for one in found if one["alpha"] is not None]
+    widest = max(found, key=lambda one: int(one["votes"]))
+    alpha = float(np.mean(known)) if known else None
+    each = zip(answers.classes, found, strict=True)
+    return widest | {"alpha": alpha, "classes": [{"name": name, "alpha": one["alpha"]} for name, one in each]}
+
+
+def _agreement_of(rows: IntArray, counts: FloatArray) -> dict[str, Any]:
     several = counts[counts.sum(axis=1) >= 2]
     items, votes = len(several), int(several.sum())
     if not items or (several.sum(axis=0) > 0).sum() < 2:
@@ -128,11 +183,11 @@ def agreement(table: VoteTable, n_classes: int) -> dict[str, Any]:
     return {"alpha": float(alpha), "items": items, "votes": votes, "of_items": len(rows)}
 
 
-def listed(history: History, table: VoteTable, probability: AnyArray, n_classes: int) -> dict[str, Any]:
+def listed(history: History, table: VoteTable, probability: FloatArray) -> dict[str, Any]:
     """Rows of all lists by name; for surprising votes their numbers in the table."""
     return {
-        "disagreements": [(row, None) for row in disagreements(table, n_classes).tolist()],
-        "surprising": surprising(table, np.asarray(probability)).tolist(),
+        "disagreements": [(row, None) for row in disagreements(table, history.answers).tolist()],
+        "surprising": surprising(table, probability).tolist(),
         "skipped": spoken_of(history, SKIP),
         "flagged": spoken_of(history, FLAG),
         "broken": spoken_of(history, BROKEN),

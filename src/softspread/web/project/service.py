@@ -8,7 +8,7 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -25,6 +25,7 @@ from softspread.estimators.labeler import REFIT, RefitRule
 from softspread.graph.graph import Graph
 from softspread.votes.reading import Names
 from softspread.votes.table import VoteTable
+from softspread.web.log.answers import Choice
 from softspread.web.log.clock import SteadyClock
 from softspread.web.log.entry import (
     BROKEN,
@@ -57,7 +58,15 @@ from softspread.web.project.items import ItemSource
 from softspread.web.project.learner import CONFIDENCE_LEVEL, Learner
 from softspread.web.project.live_state import LiveState
 from softspread.web.project.queue import Queue, QueueRule
-from softspread.web.project.review import agreement, decisions, listed, people, people_votes
+from softspread.web.project.review import (
+    agreement,
+    answer_in_words,
+    decisions,
+    listed,
+    people,
+    people_votes,
+    probability_of,
+)
 from softspread.web.project.saved_graph import load_or_build
 from softspread.web.project.settings import FINISHED, GRAPH_FILE, RUNNING, Settings
 from softspread.web.project.snapshots import load_learned, save_learned
@@ -123,7 +132,9 @@ class Service:
         self._graph = graph if len(self.items) == len(items) else None
         self._prior: FloatArray | None = None
         if prior is not None:
-            self._prior = validation.prior(prior, len(items), len(settings.classes))
+            n, n_classes = len(items), len(settings.classes)
+            one = validation.prior_per_class(prior, n_classes, n) if settings.several else None
+            self._prior = validation.prior(prior, n, n_classes) if one is None else one
         self._take_settings(settings)
         self.page_revision = 0  # of what an open vote page shows
         self._prepared = threading.Condition()
@@ -132,22 +143,27 @@ class Service:
             target=self._prepare_forever, name="softspread-prepare", daemon=True
         )
         self.clock = SteadyClock(clock)
-        self.gold = self._read_gold()
+        self.gold: dict[int, int] = {}  # number of the right answer by row
+        self._check_gold()
         self.map: ItemMap | None = None
         self.version = 0  # counts what a dashboard would notice
         self._listeners: list[Callable[[], None]] = []
         self.started_from = ""  # "log" or "snapshot"
         self._mapper = threading.Thread(target=self._draw_map, name="softspread-map", daemon=True)
 
+    def _check_gold(self) -> None:
+        answers = self.settings.answers()
+        for item, said in self.settings.gold:
+            try:
+                self.row_of(item)
+                answers.text_of(said)
+            except InputError as error:
+                raise InputError(f"gold answers: {error}") from error
+
     def _read_gold(self) -> dict[int, int]:
-        gold = {}
-        for item, label in self.settings.gold:
-            row, column = self.items.row_of(item), self._column_of.get(label)
-            if row is None or column is None:
-                what = f"item {item!r}" if row is None else f"class {label!r}"
-                raise InputError(f"the gold answers name an unknown {what}.")
-            gold[row] = column
-        return gold
+        answers = self.history.answers
+        gold = self.settings.gold
+        return {self.row_of(item): answers.number(answers.text_of(said)) for item, said in gold}
 
     # ------------------------------------------------------------------------------------------ start and end
     def start(self) -> None:
@@ -216,6 +232,11 @@ class Service:
     def change_classes(self, wanted: Sequence[WantedClass], revision: int | None = None) -> None:
         """Rename, merge, order, add or describe classes; names hold as soon as the page has learned again."""
         target = self._target
+        if target.several and any(len(one.was) > 1 for one in wanted):
+            raise InputError(
+                "classes cannot be merged where an item may have several: an answer may say yes to one and "
+                "nothing about the other. Rename, order, add or describe them."
+            )
         names, merged = rename(target.classes, dict(target.merged), wanted)
         notes = [one.note(target.notes) for one in wanted]
         for item in (item for note in notes for item in note.examples):
@@ -332,27 +353,28 @@ class Service:
 
     def _take_settings(self, settings: Settings) -> None:
         self.settings, self.classes = settings, list(settings.classes)
-        self._column_of = {name: column for column, name in enumerate(self.classes)}
-        self._column_of |= {old: self._column_of[name] for old, name in settings.merged}
 
     def _graph_of(self, contents: Contents) -> Graph:
         path, mark = self.settings.data_dir / GRAPH_FILE, digest_array(contents.X).hex()
         return load_or_build(path, contents.X, mark, self.settings.n_neighbors, self.settings.seed)
 
     def _read_log(self, settings: Settings, items: ItemSource) -> History:
-        history = History(items.index, settings.classes, dict(settings.merged), settings.left_out)
+        history = History(items.index, settings.answers(), settings.left_out)
         history.take_blocks(self.store.read_log())
         return history
 
     def _new_learner(self, settings: Settings, history: History, items: ItemSource, graph: Graph) -> Learner:
         prior = self._prior
         if prior is not None and settings.classes != self._started_with.classes:
-            prior = regrouped(prior, self._started_with.classes, settings.classes, dict(settings.merged))
+            before, merged = self._started_with.classes, dict(settings.merged)
+            prior = regrouped(prior, before, settings.classes, merged, several=settings.several)
         if prior is not None and len(prior) < len(items):  # nothing is known about items that were added
-            new = np.full((len(items) - len(prior), prior.shape[1]), 1 / prior.shape[1])
+            even = 0.5 if settings.several else 1 / prior.shape[1]
+            new = np.full((len(items) - len(prior), prior.shape[1]), even)
             prior = np.concatenate([prior, new])
         names = Names(len(items), np.asarray(items.ids), np.array(settings.classes, dtype=object))
-        return Learner(graph, history, names, settings.alpha, prior, self._features, settings.n_jobs)
+        alpha, n_jobs, kind = settings.alpha, settings.n_jobs, settings.kind
+        return Learner(graph, history, names, alpha, prior, self._features, n_jobs, kind)
 
     def _new_queue(self, settings: Settings, history: History, state: LiveState) -> Queue:
         seed = settings.seed if settings.seed is None else [settings.seed, len(history)]
@@ -381,7 +403,7 @@ class Service:
     # ----------------------------------------------------------------------------------------- after a commit
     def _place_of(self, entry: Entry) -> tuple[int, int]:
         row = self.items.row_of(entry.item)
-        return -1 if row is None else row, self._column_of.get(entry.label or "", -1)
+        return -1 if row is None else row, self.history.answers.number(entry.label)
 
     def _on_growth(self, start: int) -> None:
         """The log has entries from ``start`` on that nobody here has seen."""
@@ -431,14 +453,17 @@ class Service:
         self,
         annotator: str,
         item: str,
-        label: str,
+        label: str | Choice,
         key: str,
         *,
         unsure: bool = False,
         origin: str = "api",
         shown: Mapping[str, float] | None = None,
     ) -> Entry:
-        """A vote, ready to be submitted; ``shown`` is the suggestion that stood beside the item."""
+        """A vote, ready to be submitted: one line of the log, also where it is about several classes.
+
+        ``shown`` is the suggestion that stood beside the item.
+        """
         self._check_open()
         made = self._with_choice(self._vote(annotator, item, label, key, unsure, origin))
         suggestion = self._suggestion(annotator, item, shown)
@@ -448,9 +473,10 @@ class Service:
         if self.settings.status == FINISHED:
             raise InputError("this project is finished and takes no votes; a lead can open it again.")
 
-    def _vote(self, annotator: str, item: str, label: str, key: str, unsure: bool, origin: str) -> Entry:
-        if label not in self._column_of:
-            raise InputError(f"there is no class {label!r}; the classes are {', '.join(self.classes[:20])}.")
+    def _vote(
+        self, annotator: str, item: str, said: str | Choice, key: str, unsure: bool, origin: str
+    ) -> Entry:
+        label = self.history.answers.text_of(said)
         weight = self.settings.unsure_weight if unsure else 1.0
         self.row_of(item)
         return Entry(VOTE, _checked_key(key), annotator, item, label, weight, origin=origin)
@@ -486,7 +512,7 @@ class Service:
         self._check_open()
         return Entry(UNDO, _checked_key(key), annotator, origin=origin, undoes_key=vote_key)
 
-    def decide(self, lead: str, item: str, label: str, key: str) -> list[Entry]:
+    def decide(self, lead: str, item: str, label: str | Choice, key: str) -> list[Entry]:
         """A lead's decision about an item in place of an earlier one, ready to be submitted.
 
         A vote of nobody with `DECISION_WEIGHT`, and a known answer like those of the gold file.
@@ -577,23 +603,31 @@ class Service:
         )
 
     def explain(self, row: int, top: int = 10) -> list[dict[str, Any]]:
-        """What one soft label is made of, heaviest first; all shares of a class sum to its probability."""
-        found = self.state.explain(row).top(top)
-        listed, rows = found.rows >= 0, found.rows.tolist()
-        names = [None] * len(rows) if found.annotators is None else np.asarray(found.annotators).tolist()
-        return records(
-            {
-                "source": np.asarray(found.sources).tolist(),
-                "row": [row if known else None for row, known in zip(rows, listed, strict=True)],
-                "item": [
-                    str(self.items.ids[row]) if known else None
-                    for row, known in zip(rows, listed, strict=True)
-                ],
-                "label": [self.classes[column] for column in found.columns],
-                "annotator": [name if known else None for name, known in zip(names, listed, strict=True)],
-                "weight": found.weights.tolist(),
-            }
-        )
+        """What one soft label is made of, heaviest first; all shares of a class sum to its probability.
+
+        Where items may have several classes the shares of "cat" and of "not cat" sum to 1.
+        """
+        several = self.settings.several
+        made = []
+        for place, found in enumerate(self.state.explain(row)):
+            part = found.top(top)
+            listed, rows = part.rows >= 0, part.rows.tolist()
+            names = [None] * len(rows) if part.annotators is None else np.asarray(part.annotators).tolist()
+            labels = [f"not {self.classes[place]}", self.classes[place]] if several else self.classes
+            made += records(
+                {
+                    "source": np.asarray(part.sources).tolist(),
+                    "row": [row if known else None for row, known in zip(rows, listed, strict=True)],
+                    "item": [
+                        str(self.items.ids[row]) if known else None
+                        for row, known in zip(rows, listed, strict=True)
+                    ],
+                    "label": [labels[column] for column in part.columns],
+                    "annotator": [name if known else None for name, known in zip(names, listed, strict=True)],
+                    "weight": part.weights.tolist(),
+                }
+            )
+        return sorted(made, key=lambda one: -one["weight"])[:top]
 
     def search(self, text: str, offset: int = 0, limit: int = 20) -> IntArray:
         """Rows whose id holds the text, whatever its case; all rows for an empty text."""
@@ -634,6 +668,7 @@ class Service:
             "title": self.settings.title,
             "status": self.settings.status,
             "classes": self.classes,
+            "kind": self.settings.kind,
             "counts": self.counts(),
             "overview": overview,
             "timeline": timeline(self.history),
@@ -644,15 +679,17 @@ class Service:
 
     def review(self) -> dict[str, Any]:
         """Everything that a lead may want to look at again, with people and their agreement."""
-        votes = people_votes(self.history)
+        votes, answers = people_votes(self.history), self.history.answers
         rows, place = np.unique(votes.rows, return_inverse=True)
         p = self.state.soft_labels(rows).p if len(rows) else np.empty((0, len(self.classes)))
-        probability = p[place, votes.columns] if len(rows) else np.empty(0)
-        lists = listed(self.history, votes, probability, len(self.classes))
+        lists = listed(self.history, votes, probability_of(votes, p[place], answers))
         shown = {name: self._looked_at(found, votes) for name, found in lists.items() if name != "surprising"}
         names = [] if votes.annotators is None else votes.annotators.tolist()
+        said = {
+            number: answer_in_words(answers.choice(votes.columns[number])) for number in lists["surprising"]
+        }
         shown["surprising"] = [
-            card | {"annotator": names[number], "voted": self.classes[votes.columns[number]]}
+            card | {"annotator": names[number], "voted": said[number]}
             for number in lists["surprising"]
             for card in self._looked_at([(int(votes.rows[number]), None)], votes)
         ]
@@ -660,7 +697,7 @@ class Service:
             "lists": shown,
             "notes": self._notes(),
             "people": [asdict(person) for person in people(self.history)],
-            "agreement": agreement(votes, len(self.classes)),
+            "agreement": agreement(votes, answers),
             "done": self.queue.done,
             "missing": self.queue.missing,
             "left_out": self._target.left_out,
@@ -670,15 +707,13 @@ class Service:
     def _looked_at(self, found: Sequence[tuple[int, int | None]], votes: VoteTable) -> list[dict[str, Any]]:
         """Items with their votes, soft labels and decisions, ready for JSON."""
         rows = [row for row, _ in found]
-        decided = decisions(self.history)
+        decided, answers = decisions(self.history), self.history.answers
         made = []
         for (row, times), card, label in zip(found, self.cards(rows), self.soft_labels(rows), strict=True):
-            counts = np.bincount(votes.columns[votes.rows == row], minlength=len(self.classes))
-            choice = decided.get(row)
-            more = {"people": times, "counts": counts.tolist()}
-            made.append(
-                vars(card) | label | more | {"decided": None if choice is None else self.classes[choice]}
-            )
+            cast, choice = votes.columns[votes.rows == row], decided.get(row)
+            more = {"people": times, "counts": answers.counts(cast).tolist(), "cast": len(cast)}
+            said = None if choice is None else answers.choice(choice)
+            made.append(vars(card) | label | more | {"decided": _for_json(said)})
         return made
 
     def _notes(self) -> list[dict[str, Any]]:
@@ -701,27 +736,58 @@ class Service:
             return b""
         rows, seen = self.map.rows, self.analyst
         top = seen.p[rows].argmax(axis=1)
+        if self.settings.several:  # a number beyond the classes: none of them
+            top = np.where(seen.p[rows].max(axis=1) >= 0.5, top, len(self.classes))
         parts = [seen.evidence[rows].astype("<f4"), seen.width[rows].astype("<f4"), top.astype("<u2")]
         return b"".join(part.tobytes() for part in parts)
 
-    def import_votes(self, items: Any, labels: Any, annotators: Any, weights: Any, mark: str) -> int:
-        """Import votes from elsewhere, once per ``mark``; how many were new."""
+    def import_votes(
+        self, items: Any, labels: Any, annotators: Any, weights: Any, mark: str, answers: Any = None
+    ) -> int:
+        """Import votes from elsewhere, once per ``mark``; how many were new.
+
+        Parameters
+        ----------
+        answers : yes or no to each label, where items may have several; those of a person on an item become
+            one vote
+        """
         if self.store.fact(f"import {mark}") is not None:
             return 0
+        if (answers is not None) != self.settings.several:
+            raise InputError("these votes are of another kind than the project's; see --kind.")
         if weights is not None and (np.asarray(weights) <= 0).any():
             raise InputError("imported votes must have weights above 0.")
         names = [None] * len(items) if annotators is None else list(annotators)
+        who = [IMPORTED if name is None or pd.isna(name) else str(name) for name in names]
+        cast = pd.DataFrame({"item": map(str, items), "label": map(str, labels), "who": who})
+        cast["weight"] = 1.0 if weights is None else weights
         entries = []
-        for number, (item, label, name) in enumerate(zip(items, labels, names, strict=True)):
-            who = IMPORTED if name is None or pd.isna(name) else str(name)
-            made = self._vote(who, str(item), str(label), f"import-{mark}-{number}", False, IMPORTED)
-            entries.append(made if weights is None else replace(made, weight=float(weights[number])))
+        for number, ((item, name, weight), said) in enumerate(_said_at_once(cast, answers)):
+            made = self._vote(name, item, said, f"import-{mark}-{number}", False, IMPORTED)
+            entries.append(replace(made, weight=float(weight)))
         new = 0
         for start in range(0, len(entries), IMPORTED_AT_ONCE):
             outcomes = self.submit(entries[start : start + IMPORTED_AT_ONCE]).result()
             new += sum(outcome.status == "accepted" for outcome in outcomes)
         self.store.set_fact(f"import {mark}", new)
         return new
+
+
+def _said_at_once(cast: pd.DataFrame, answers: Any) -> Iterator[tuple[tuple[str, str, float], str | Choice]]:
+    """Each vote with its item, person and weight; a second answer to a question begins another vote."""
+    about = ["item", "who", "weight"]
+    if answers is None:
+        yield from zip(cast[about].itertuples(index=False, name=None), cast["label"], strict=True)
+        return
+    cast = cast.assign(yes=np.asarray(answers, dtype=bool))
+    cast["again"] = cast.groupby([*about, "label"], sort=False).cumcount()
+    for _, part in cast.groupby([*about, "again"], sort=False):
+        yes, no = (part["label"][part["yes"] == wanted].tolist() for wanted in (True, False))
+        yield next(part[about].itertuples(index=False, name=None)), Choice(yes, no)
+
+
+def _for_json(said: str | Choice | None) -> str | dict[str, Any] | None:
+    return said._asdict() if isinstance(said, Choice) else said
 
 
 def _queue_rule(settings: Settings) -> QueueRule:

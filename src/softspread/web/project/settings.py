@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from softspread._common import validation
+from softspread._common.kinds import KINDS, MULTILABEL, SINGLE
 from softspread.errors import InputError
 from softspread.queries.registry import STRATEGIES
 from softspread.tuning.candidates import alpha_candidates
 from softspread.votes.keys import UNSURE_WEIGHT
+from softspread.votes.multilabel import NO, REST
+from softspread.web.log.answers import Answers, Choice, Toggles
 from softspread.web.log.entry import LONGEST_LABEL
 from softspread.web.project.classes import ClassNote
 
@@ -28,6 +31,8 @@ class Settings:
     classes: tuple[str, ...]
     data_dir: Path
     database_url: str | None = None  # None: SQLite in ``data_dir``
+    kind: str = SINGLE  # what a vote says: one class, one of several in order, or yes and no for each
+    rest: str = NO  # what a class that was left off means where a vote may name several
     title: str = "softspread"
     question: str = "Which class is it?"
     guidelines: str = ""  # Markdown, for the people who vote
@@ -44,7 +49,7 @@ class Settings:
     merged: tuple[tuple[str, str], ...] = ()  # (earlier name, present class) of renamed and merged classes
     class_notes: tuple[ClassNote, ...] = ()  # what people are told about classes
     left_out: tuple[str, ...] = ()  # people whose votes do not count
-    gold: tuple[tuple[str, str], ...] = ()  # (item, class) with known answers
+    gold: tuple[tuple[str, str | Choice], ...] = ()  # (item, class, or classes) with known answers
     gold_share: float = 0.05  # of the items that a user gets
     uniform_share: float = 0.15  # of the items chosen that are drawn uniformly: they speak for all items
     unsure_weight: float = UNSURE_WEIGHT
@@ -55,6 +60,8 @@ class Settings:
     seed: int | None = None  # of the neighbour search and of the choice of items
 
     def __post_init__(self) -> None:
+        validation.choice("kind", self.kind, KINDS)
+        validation.choice("rest", self.rest, REST)
         check_classes(self.classes)
         for note in self.notes.values():
             note.check()
@@ -84,6 +91,16 @@ class Settings:
                 "without accounts anyone who reaches the page can vote, so --no-auth listens on this machine "
                 f"only, got host {self.host!r}. Leave out --host, or leave out --no-auth."
             )
+
+    @property
+    def several(self) -> bool:
+        """Whether an item may have several classes."""
+        return self.kind == MULTILABEL
+
+    def answers(self) -> Answers:
+        """How the log's answers are read."""
+        merged = dict(self.merged)
+        return Toggles(self.classes, merged, self.rest) if self.several else Answers(self.classes, merged)
 
     @property
     def notes(self) -> dict[str, ClassNote]:

@@ -16,13 +16,13 @@ from softspread.estimators.fitted import parts_of
 from softspread.estimators.labeler import SoftLabeler
 from softspread.estimators.storage import load, save
 from softspread.votes.table import VoteTable
-from softspread.web.project.learner import Learned, Learner
+from softspread.web.project.learner import AnyLearned, Learner, questions_of
 
 logger = logging.getLogger(__name__)
 PATTERN = "learned-*.npz"
 
 
-def save_learned(folder: Path, learned: Learned) -> None:
+def save_learned(folder: Path, learned: AnyLearned) -> None:
     """Write the fit, then remove older ones; a fit that cannot be written does no harm."""
     path = folder / f"learned-{learned.entries}.npz"
     try:
@@ -34,30 +34,33 @@ def save_learned(folder: Path, learned: Learned) -> None:
         logger.warning("the fit is not saved, the next start learns from the log: %s", error)
 
 
-def load_learned(folder: Path, learner: Learner) -> Learned | None:
+def load_learned(folder: Path, learner: Learner) -> AnyLearned | None:
     """The fit in the folder, or None where there is none of this log, these items and these settings."""
     for path in sorted(folder.glob(PATTERN), key=lambda path: path.stat().st_mtime, reverse=True):
         try:
             entries, labeler = int(path.stem.removeprefix("learned-")), load(path)
-            pull = learner.pull(entries)
-            if isinstance(labeler, SoftLabeler) and _fits(labeler, entries, learner, pull):
-                return Learned(labeler, entries, pull).ready()
+            if isinstance(labeler, SoftLabeler) and _suits(labeler, entries, learner):
+                asked = learner.asked(entries)
+                pulls, fitted = [shown.pull() for _, shown in asked], questions_of(labeler)
+                tables = [table for table, _ in asked]
+                if all(map(_has_seen, fitted, tables, pulls)):
+                    return learner.learned(labeler, entries, pulls).ready()
             logger.warning("%s is of other votes, items or settings; learning from the log", path.name)
         except (SoftspreadError, ValueError) as error:
             logger.warning("%s cannot be used (%s); learning from the log", path.name, error)
     return None
 
 
-def _fits(labeler: SoftLabeler, entries: int, learner: Learner, pull: Pull | None) -> bool:
-    parts, discounted = parts_of(labeler), pull is not None and pull.lower > 0
+def _suits(labeler: SoftLabeler, entries: int, learner: Learner) -> bool:
+    """Whether a fit is about these items and classes, with these settings."""
     return (
         entries <= len(learner.history)
+        and labeler.kind == learner.kind
         and labeler.classes_.tolist() == learner.names.classes.tolist()
         and labeler.alpha == learner.alpha
         and labeler.graph_.digest() == learner.graph.digest()
         and _same(labeler.prior, learner.prior)
-        and _same(parts.features, learner.features)
-        and _same_votes(parts.votes, learner.history.standing_votes(entries)[0], discounted)
+        and all(_same(parts_of(one).features, learner.features) for one in questions_of(labeler))
     )
 
 
@@ -68,8 +71,9 @@ def _same(first: object, second: object) -> bool:
     return np.array_equal(np.asarray(first), np.asarray(second))
 
 
-def _same_votes(fitted: VoteTable, cast: VoteTable, discounted: bool) -> bool:
-    """Whether a fit has seen these votes; ``discounted``: some count less, as suggestions pulled them."""
+def _has_seen(labeler: SoftLabeler, cast: VoteTable, pull: Pull | None) -> bool:
+    """Whether a fit has seen these votes; some may count less, as suggestions pulled them."""
+    fitted, discounted = parts_of(labeler).votes, pull is not None and pull.lower > 0
     same = len(fitted) == len(cast) and all(
         np.array_equal(getattr(fitted, name), getattr(cast, name))
         for name in ("rows", "columns", "annotators")

@@ -138,7 +138,7 @@ def test_notes_reports_and_suggestions_travel_with_the_votes(tmp_path):
         assert [one["status"] for one in answer["outcomes"]] == ["accepted"] * 3
         found = world.service.store.entries()
         assert [(entry.kind, entry.note) for entry in found] == [(3, "too dark"), (4, None), (0, None)]
-        assert read(found[2].shown) == Suggestion("bee", 0.75, True)
+        assert read(found[2].shown) == Suggestion({"bee": 0.75, "ant": 0.25}, True)
         wrong = operations[2] | {"key": "w", "shown": {"bee": 1.5}}
         assert ben.post("/api/v1/sync", json={"operations": [wrong]}).status_code == 422
         wait_until_applied(world.service)

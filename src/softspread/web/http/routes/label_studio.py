@@ -72,13 +72,15 @@ def predict(body: PredictBody, user: AdminUser, context: Context) -> dict[str, A
     rows = [project.row_of(task) for task in body.tasks]
     known = [row for row in rows if row is not None]
     labels = service.state.soft_labels(np.array(known, dtype=np.int64))
-    scores = zip(labels.labels, labels.p.max(axis=1).tolist(), strict=True)
-    best: dict[int | None, tuple[Any, float]] = dict(zip(known, scores, strict=True))
+    several = service.settings.several
+    chosen = [list(found) if several else [found] for found in labels.labels]
+    scores = zip(chosen, labels.p.max(axis=1).tolist(), strict=True)
+    best: dict[int | None, tuple[list[Any], float]] = dict(zip(known, scores, strict=True))
     names = {"from_name": project.setup.from_name, "to_name": project.setup.to_name, "type": "choices"}
     version, results = model_version(service), []
     for row in rows:
-        label, score = best.get(row, (None, 0.0))
-        choice = {**names, "value": {"choices": [label]}, "score": score}
+        choices, score = best.get(row, ([], 0.0))
+        choice = {**names, "value": {"choices": choices}, "score": score}
         results.append({"result": [] if row is None else [choice], "score": score, "model_version": version})
     return {"results": results, "model_version": version}
 

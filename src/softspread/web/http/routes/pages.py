@@ -99,15 +99,20 @@ async def vote(request: Request, user: PageUser, context: Context) -> Response:
         "csrf": user.csrf,
         "lease": settings.lease_seconds,
         "assisted": settings.mode == "assisted",
+        "several": settings.several,
+        "rest": settings.rest,
         "captions": settings.mode != "blind",  # a path such as cat/001.jpg gives the answer away
         "revision": context.service.page_revision,
     }
     shown = {
         "question": settings.question,
         "mode": settings.mode,
+        "several": settings.several,
+        "rest": settings.rest,
         "guidelines": render(settings.guidelines),
         "many": len(settings.classes) > MANY_CLASSES,
         "about": _about(context),
+        "none_key": "" if "0" in class_keys(settings.classes) else "0",  # of "none of these"
     }
     return page(request, "vote.html", user=user, config=config, **shown)
 
@@ -137,14 +142,27 @@ def _about(context: AppContext) -> list[dict[str, Any]]:
 @router.get("/dashboard")
 async def dashboard(request: Request, user: PageAdmin, context: Context) -> Response:
     """The dashboard."""
-    config = {"classes": context.service.classes, "csrf": user.csrf, "colours": _colours(context)}
-    return page(request, "dashboard.html", user=user, config=config, has_arrow=has_arrow())
+    several = context.service.settings.several
+    config = {
+        "classes": context.service.classes,
+        "csrf": user.csrf,
+        "colours": _colours(context),
+        "several": several,
+    }
+    shown = {"several": several, "has_arrow": has_arrow()}
+    return page(request, "dashboard.html", user=user, config=config, **shown)
 
 
 @router.get("/review")
 async def review(request: Request, user: PageAdmin, context: Context) -> Response:
     """The page of items for review."""
-    config = {"classes": context.service.classes, "csrf": user.csrf}
+    settings = context.service.settings
+    config = {
+        "classes": context.service.classes,
+        "csrf": user.csrf,
+        "several": settings.several,
+        "rest": settings.rest,
+    }
     return page(request, "review.html", user=user, config=config)
 
 

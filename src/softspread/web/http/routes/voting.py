@@ -166,7 +166,7 @@ def _entry(service: Service, name: str, one: schemas.AnyOperation, origin: str) 
     try:
         if isinstance(one, schemas.VoteIn):
             return service.vote(
-                name, one.item, one.label, one.key, unsure=one.unsure, origin=origin, shown=one.shown
+                name, one.item, one.said, one.key, unsure=one.unsure, origin=origin, shown=one.shown
             )
         if isinstance(one, schemas.SkipIn):
             return service.skip(name, one.item, one.key, origin=origin)

@@ -1,6 +1,6 @@
 // The dashboard: numbers as they come (server-sent events), the rest a little later.
 
-import { $, ask, askBytes, classColour, config, draw, make, percent, showLine } from "./shared.js";
+import { $, ask, askBytes, classColour, config, draw, make, named, percent, showLine } from "./shared.js";
 import { accent, bars, plot } from "./charts.js";
 import { ItemMap, rampColour } from "./map.js";
 
@@ -32,7 +32,14 @@ function showLabelStudio(seen) {
 
 const range = (estimate, show) => (estimate ? `${show(estimate.value)} (${show(estimate.lower)} to ${show(estimate.upper)})` : "not known yet");
 
-function showQuality({ quality, gain, verdict, trend, counts }) {
+/** Of several classes each has a quality of its own. */
+function showClasses(classes, shares) {
+  const cells = (one, place) => [percent(shares[place]), range(one?.rmse, (v) => v.toFixed(3)), range(one?.accuracy, (v) => percent(v)), range(one?.agreement, (v) => percent(v)), one?.votes ? number(one.votes) : "–"];
+  $("by-class").replaceChildren(...config.classes.map((name, place) => make("tr", {}, make("th", { scope: "row" }, name, ...(classes[place]?.notes ?? []).map((note) => make("span", { class: "muted small advice" }, note))),
+    ...(shares ? cells(classes[place], place) : []).map((text) => make("td", { class: "num" }, text)))));
+}
+
+function showQuality({ quality, gain, verdict, trend, counts, overview }) {
   const box = $("enough");
   box.dataset.verdict = verdict;
   $("verdict").textContent = { enough: "Enough. More votes would change little.", "go on": "Go on: more votes still help.", unknown: "Too early to tell." }[verdict];
@@ -45,6 +52,7 @@ function showQuality({ quality, gain, verdict, trend, counts }) {
   $("verdict-why").replaceChildren(make("p", {}, why.join(" ")), ...(quality?.notes ?? []).map((note) => make("p", { class: "small" }, note)));
   const facts = [["Error (RMSE)", range(quality?.rmse, (v) => v.toFixed(3))], ["Accuracy", range(quality?.accuracy, (v) => percent(v))], ["Agreement with a new vote", range(quality?.agreement, (v) => percent(v))]];
   $("measures").replaceChildren(...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
+  if (config.several) showClasses(quality?.classes ?? [], overview.class_share);
   const x = trend.map((point) => point.votes);
   $("chart-trend").hidden = trend.length < 2;
   if (trend.length >= 2) plot("chart-trend", [
@@ -62,7 +70,7 @@ function showLearned({ votes, since, experts, trust, weighted, pull }) {
     words.push(`Beside an item's own votes, all sources together count as ${votesOf(trust.value)} ${Math.round(trust.value) > 1 ? "votes" : "vote"} (${votesOf(trust.lower)} to ${votesOf(trust.upper)}, item by item)`);
   }
   if (weighted) words.push("Each person's votes count by how well they follow the others");
-  if (pull?.known) words.push(`Suggestions decided about ${percent(pull.value)} (${percent(pull.lower)} to ${percent(pull.upper)}) of the votes that saw one; votes that agree with one count less accordingly`);
+  if (pull?.known) words.push(`Suggestions decided about ${percent(pull.value)} (${percent(pull.lower)} to ${percent(pull.upper)}) of the votes that saw one${config.several ? " on the class where they pull most" : ""}; votes that agree with one count less accordingly`);
   else if (pull) words.push("How far suggestions pull votes is not known yet: too few votes without one");
   $("learned").textContent = `${words.join(". ")}.`;
   $("experts").replaceChildren(...(votes ? experts : []).map(({ name, share }) => make("div", { class: "bar-row" }, make("span", { class: "label", title: name }, name), shareBar(share), make("span", { class: "num" }, percent(share)))));
@@ -118,7 +126,7 @@ function intervalBar(lower, value, upper) {
 function itemButton(card, text) {
   const best = card.p.indexOf(Math.max(...card.p));
   const picture = card.picture ? make("img", { src: thumbnail(card.row), alt: "", loading: "lazy" }) : make("span", { class: "snippet" }, (card.text ?? card.item).slice(0, 60));
-  return make("button", { type: "button", title: card.item, onclick: () => pick(card.row) }, picture, make("b", {}, config.classes[best]), make("span", {}, text(card, best)));
+  return make("button", { type: "button", title: card.item, onclick: () => pick(card.row) }, picture, make("b", {}, named(card.p)), make("span", {}, text(card, best)));
 }
 
 function showLists({ overview }) {
@@ -185,7 +193,7 @@ const map = new ItemMap($("map-canvas"), {
       $("tip-picture").src = thumbnail(hit.row);
       $("tip-picture").hidden = false;
     }
-    $("tip-class").textContent = config.classes[hit.label];
+    $("tip-class").textContent = config.classes[hit.label] ?? "none of these";
     $("tip-text").textContent = `evidence ${hit.evidence.toPrecision(2)}, interval ${hit.uncertainty.toFixed(2)} wide`;
     const box = $("map").getBoundingClientRect();
     tip.style.transform = `translate(${Math.min(x + 14, box.width - tip.offsetWidth - 6)}px, ${Math.max(4, Math.min(y + 14, box.height - tip.offsetHeight - 6))}px)`;
@@ -195,7 +203,8 @@ $("tip-picture").addEventListener("error", ({ target }) => { target.hidden = tru
 
 function showLegend(colour) {
   if (colour === "class") {
-    const shown = config.classes.slice(0, 30).map((name, place) => make("span", {}, dot(classColour(place)), name));
+    const places = [...config.classes.slice(0, 30).keys(), ...(config.several ? [config.classes.length] : [])];
+    const shown = places.map((place) => make("span", {}, dot(classColour(place)), config.classes[place] ?? "none of these"));
     $("legend").replaceChildren(...shown, make("span", {}, dot("var(--line)"), "grey: not known yet"));
     return;
   }

@@ -1,6 +1,6 @@
 // The review page: what a lead looks at again, and decisions.
 
-import { $, ask, config, make, percent, when } from "./shared.js";
+import { $, ask, config, make, named, percent, when } from "./shared.js";
 
 const LISTS = {
   disagreements: ["Disagreements", "People chose different classes; the smallest majority first."],
@@ -27,22 +27,34 @@ async function doing(work) {
   try { problem(null); await work(); await load(); } catch (error) { problem(error); }
 }
 
+/** What a lead says in place of the votes: a class, or yes to some of them and no to the others. */
+function answerFields(card) {
+  if (config.several) {
+    const on = (name, place) => (card.decided ? card.decided.yes.includes(name) : card.p[place] >= 0.5);
+    const boxes = config.classes.map((name, place) => [name, make("input", { type: "checkbox", class: "check", checked: on(name, place) })]);
+    const which = (wanted) => boxes.filter(([, box]) => box.checked === wanted).map(([name]) => name);
+    return [make("div", { class: "boxes", role: "group", "aria-label": `What ${card.item} is` }, ...boxes.map(([name, box]) => make("label", {}, box, ` ${name}`))), () => ({ yes: which(true), no: which(false) })];
+  }
+  const choice = make("select", { "aria-label": `What ${card.item} is` }, ...config.classes.map((name) => make("option", { selected: name === (card.decided ?? named(card.p)) }, name)));
+  return [choice, () => ({ label: choice.value })];
+}
+
 function decision(card) {
-  const choice = make("select", { "aria-label": `What ${card.item} is` }, ...config.classes.map((name) => make("option", { selected: name === (card.decided ?? config.classes[card.p.indexOf(Math.max(...card.p))]) }, name)));
-  const decide = (label) => doing(() => ask("PUT", "/api/v1/decisions", { item: card.item, label }));
-  return make("div", { class: "row-form decide" }, choice,
-    make("button", { type: "button", class: "main-button", onclick: () => decide(choice.value) }, card.decided ? "Change" : "Decide"),
-    ...(card.decided ? [make("button", { type: "button", onclick: () => decide(null) }, "Take back")] : []),
+  const [fields, said] = answerFields(card);
+  const decide = (answer) => doing(() => ask("PUT", "/api/v1/decisions", { item: card.item, ...answer }));
+  return make("div", { class: "row-form decide" }, fields,
+    make("button", { type: "button", class: "main-button", onclick: () => decide(said()) }, card.decided ? "Change" : "Decide"),
+    ...(card.decided ? [make("button", { type: "button", onclick: () => decide({}) }, "Take back")] : []),
     make("button", { type: "button", disabled: asked.has(card.item), onclick: () => doing(async () => { await ask("POST", "/api/v1/ask-again", { item: card.item }); asked.add(card.item); }) }, asked.has(card.item) ? "Someone else is asked" : "Ask someone else"));
 }
 
 function listed(card) {
-  const votes = card.counts.map((count, place) => [count, place]).filter(([count]) => count).sort((a, b) => b[0] - a[0]).map(([count, place]) => `${count} × ${config.classes[place]}`);
-  const top = card.p.indexOf(Math.max(...card.p));
-  const words = [votes.join(", ") || "no votes", `soft label: ${config.classes[top]} ${percent(card.p[top])}`, card.verdict];
-  if (card.voted) words.unshift(`${card.annotator} chose ${card.voted}`);
+  const votes = card.counts.map((count, place) => [count, place]).filter(([count]) => count).sort((a, b) => b[0] - a[0]).map(([count, place]) => (config.several ? `${config.classes[place]} by ${count} of ${card.cast}` : `${count} × ${config.classes[place]}`));
+  const shares = card.p.map((share, place) => [share, config.classes[place]]).sort((a, b) => b[0] - a[0]).slice(0, config.several ? 4 : 1);
+  const words = [votes.join(", ") || (card.cast ? `none of these by ${card.cast}` : "no votes"), `soft label: ${shares.map(([share, name]) => `${name} ${percent(share)}`).join(", ")}`, card.verdict];
+  if (card.voted) words.unshift(`${card.annotator} ${config.several ? "said" : "chose"} ${card.voted}`);
   if (card.people) words.unshift(`${card.people} ${card.people === 1 ? "person" : "people"}`);
-  if (card.decided) words.push(`decided: ${card.decided}`);
+  if (card.decided) words.push(`decided: ${config.several ? card.decided.yes.join(", ") || "none of these" : card.decided}`);
   const shown = card.picture ? make("img", { src: `/api/v1/items/${card.row}/thumbnail`, alt: "", loading: "lazy", onerror: ({ target }) => target.replaceWith(make("span", { class: "snippet" }, "not shown")) })
     : make("span", { class: "snippet" }, (card.text ?? card.media ?? "").slice(0, 120));
   return make("li", {}, shown, make("div", {}, make("b", {}, card.item), make("p", { class: "muted small" }, words.join("; "))), decision(card));
@@ -59,8 +71,9 @@ function show() {
   const hours = (data.missing * timed.reduce((sum, one) => sum + one.votes * one.seconds_per_vote, 0)) / (3600 * cast);
   const work = !data.missing || !cast ? "" : hours < 1 ? `, about ${inMinutes(hours)} of one person's work` : `, about ${hours.toFixed(hours < 10 ? 1 : 0)} hours of one person's work`;
   $("done").textContent = `The project has ${percent(data.done)} of the votes that it wants; ${data.missing.toLocaleString()} to go${work}.`;
-  const { alpha, items: several, votes } = data.agreement;
-  $("agreement").textContent = alpha === null ? "Agreement: not known before two people have voted on the same items." : `Agreement (Krippendorff's alpha): ${alpha.toFixed(2)}, from ${votes} votes on ${several} items.`;
+  const { alpha, items: several, votes, classes } = data.agreement;
+  const each = classes ? `; mean over the classes: ${classes.map((one) => `${one.name} ${one.alpha === null ? "not known" : one.alpha.toFixed(2)}`).join(", ")}` : "";
+  $("agreement").textContent = alpha === null ? "Agreement: not known before two people have voted on the same items." : `Agreement (Krippendorff's alpha): ${alpha.toFixed(2)}, from ${votes} votes on ${several} items${each}.`;
   const digits = (value, places) => (value === null ? "–" : value.toFixed(places));
   $("people").replaceChildren(...data.people.map((one) => make("tr", {}, make("th", { scope: "row" }, one.name),
     ...[one.votes, one.skips, one.notes, digits(one.seconds_per_vote, 1), digits(one.votes_per_hour, 0)].map((value) => make("td", { class: "num" }, String(value))),

@@ -74,6 +74,12 @@ export function showLine(state, text) {
   $("line-text").textContent = text;
 }
 
+/** The class that leads, or where an item may have several every class with at least one half. */
+export function named(p) {
+  if (!config.several) return config.classes[p.indexOf(Math.max(...p))];
+  return config.classes.filter((_, place) => p[place] >= 0.5).join(", ") || "none of these";
+}
+
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
 export const when = (seconds) => new Date(1000 * seconds).toLocaleString();
 

@@ -15,10 +15,11 @@ const MANY = 20; // with more classes there is a box to search them
 
 const outbox = new Outbox(`${config.project}:${config.user}`);
 let ahead = []; // cards; the first one is on the stage
-let steps = outbox.recall("steps", []); // {key, kind, card, label}
+let steps = outbox.recall("steps", []); // {key, kind, card, label, picked}
+let picked = new Map(); // where an item may have several classes: yes or no by class, for the one on the stage
 let voted = 0;
 let unsure = false;
-let chosenBefore = null; // label of a vote just taken back
+let chosenBefore = null; // the answer of a vote just taken back, in words
 let sending = false, again = false, pause = FIRST_PAUSE, timer = 0;
 let finished = false, locked = false;
 let status = "running"; // or "paused", "finished": a lead decides
@@ -28,18 +29,21 @@ const broken = new Set(); // items that could not be shown here
 const pictures = new Map(); // row -> Image, kept so that the browser keeps the bytes
 
 // ---------------------------------------------------------------------------------------------------------- the page
+const { several } = config; // toggles: yes, no or, if the rest says nothing, neither
+const silent = several && config.rest === "nothing";
 const buttons = config.classes.map(({ name, key, colour }) => {
+  const mark = make("span", { class: "mark", "aria-hidden": "true", hidden: !several });
   const hint = make("span", { class: "hint", "aria-hidden": "true", hidden: true });
   const hintText = make("span", { class: "hint-text", hidden: true });
-  const button = make("button", { class: "class", type: "button", onclick: () => vote(name) },
-    ...(key ? [make("kbd", { "aria-hidden": "true" }, key)] : []), make("span", { class: "name" }, name), hintText, hint);
+  const button = make("button", { class: "class", type: "button", onclick: () => choose(name), ...(several ? { role: "checkbox" } : {}) },
+    ...(key ? [make("kbd", { "aria-hidden": "true" }, key)] : []), mark, make("span", { class: "name" }, name), hintText, hint);
   if (key) button.setAttribute("aria-keyshortcuts", key);
   if (colour) {
     button.classList.add("coloured");
     button.style.setProperty("--colour", colour);
   }
   $("classes").append(button);
-  return { name, button, hint, hintText };
+  return { name, button, mark, hint, hintText };
 });
 const longestWord = Math.max(...config.classes.flatMap(({ name }) => name.split(/[\s-]+/)).map((word) => word.length));
 $("classes").style.setProperty("--letters", Math.min(longestWord, LONGEST_WORD));
@@ -78,6 +82,7 @@ function show() {
   $("figure").hidden = !card;
   waiting.hidden = Boolean(card);
   for (const { button } of buttons) button.disabled = !card;
+  showPicked();
   $("skip").disabled = $("flag").disabled = !card;
   $("undo").disabled = steps.length === 0;
   $("progress").textContent = `${voted} ${voted === 1 ? "vote" : "votes"}`;
@@ -104,8 +109,20 @@ function show() {
     button.classList.toggle("before", name === chosenBefore);
   }
   $("note").hidden = chosenBefore === null;
-  $("note").textContent = chosenBefore === null ? "" : `You took back “${chosenBefore}”. Vote again, or skip.`;
+  $("note").textContent = chosenBefore === null ? "" : `You took back “${chosenBefore}”. ${several ? "Change it and press Done" : "Vote again"}, or skip.`;
   for (const next of ahead.slice(1)) pictureOf(next);
+}
+
+/** The toggles as they are, and whether they make an answer. */
+function showPicked() {
+  if (!several) return;
+  for (const { name, button, mark } of buttons) {
+    const said = picked.get(name);
+    button.setAttribute("aria-checked", said === undefined ? (silent ? "mixed" : "false") : String(said));
+    mark.textContent = said === undefined ? "" : said ? "✓" : "✗";
+  }
+  $("done").disabled = !ahead[0] || !picked.size;
+  $("none").disabled = !ahead[0];
 }
 
 let shownRow = null;
@@ -166,22 +183,45 @@ function remember(step) {
 
 function advance() {
   ahead.shift();
+  picked.clear();
   chosenBefore = null;
   show();
   $("item").scrollTop = 0;
   send();
 }
 
-function vote(label) {
+/** One class is the vote; of several each is switched on and off until the answer is done. */
+function choose(name) {
+  if (!ahead[0]) return;
+  if (!several) { flash(name); vote({ label: name }, name); return; }
+  const said = picked.get(name);
+  if (said === undefined) picked.set(name, true);
+  else if (said && silent) picked.set(name, false);
+  else picked.delete(name);
+  showPicked();
+  say(`${name}: ${picked.has(name) ? (picked.get(name) ? "yes" : "no") : silent ? "nothing" : "no"}.`);
+}
+
+/** The answer about all classes: those on, and those off unless the rest says nothing. */
+function answer(none = false) {
+  if (!ahead[0]) return;
+  const names = config.classes.map(({ name }) => name);
+  const yes = none ? [] : names.filter((name) => picked.get(name));
+  const no = names.filter((name) => none || (silent ? picked.get(name) === false : !yes.includes(name)));
+  if (!none && !picked.size) { say("Choose a class, or none of these."); return; }
+  const denied = silent ? no.map((name) => `not ${name}`) : [];
+  vote({ yes, no }, none ? "none of these" : [...yes, ...denied].join(", "), [...picked]);
+}
+
+function vote(said, words, toggles = []) {
   const card = ahead[0];
   if (!card) return;
   const key = newKey();
   const shown = card.hint ? { shown: Object.fromEntries(config.classes.map(({ name }, place) => [name, card.hint[place]]).filter(([, share]) => share >= LEAST)) } : {};
-  outbox.add({ kind: "vote", key, item: card.item, label, unsure, ...shown });
-  remember({ kind: "vote", key, card: { ...card, hint: undefined }, label });
+  outbox.add({ kind: "vote", key, item: card.item, ...said, unsure, ...shown });
+  remember({ kind: "vote", key, card: { ...card, hint: undefined }, label: words, picked: toggles });
   voted += 1;
-  flash(label);
-  say(`${unsure ? "Unsure vote" : "Voted"} ${label}. ${ahead.length > 1 ? "Next item." : ""}`);
+  say(`${unsure ? "Unsure vote" : "Voted"} ${words}. ${ahead.length > 1 ? "Next item." : ""}`);
   setUnsure(false);
   if ($("find").value) { $("find").value = ""; findClasses(); }
   advance();
@@ -224,6 +264,7 @@ function undo() {
     say("Back to the skipped item.");
   }
   chosenBefore = step.kind === "vote" ? step.label : null;
+  picked = new Map(step.picked ?? []);
   finished = false;
   ahead = [step.card, ...ahead.filter((card) => card.item !== step.card.item)];
   show();
@@ -265,7 +306,7 @@ function noteRefusal(outcome, operation) {
 function take(answer) {
   if (answer.revision !== config.revision && !outbox.waiting().length) location.reload(); // a lead changed the question or the classes
   status = answer.status;
-  if (CLOSED[status]) ahead = [];
+  if (CLOSED[status]) { ahead = []; picked.clear(); }
   const before = ahead[0]?.item;
   const left = new Set(outbox.waiting().filter(([, one]) => one.item).map(([, one]) => one.item));
   const mine = new Set(ahead.map((card) => card.item));
@@ -305,6 +346,11 @@ document.addEventListener("keydown", (event) => {
   if (dialog.open || $("flag-dialog").open || event.target === $("find")) return;
   const key = event.key.toLowerCase();
   if (event.repeat && key !== "z") return; // a key held down is one vote
+  if (several && key === "enter" && !event.target.closest(".actions, .answer, .zoom, header, a, input, audio, video")) {
+    event.preventDefault(); // also on a class: Space switches it, as with any box to tick
+    answer();
+    return;
+  }
   if (key === " " || key === "enter") {
     if (event.target.closest("button, a, input, dialog") && (key === "enter" || event.target.closest("#classes, .actions, header"))) return;
     if (key === " ") { event.preventDefault(); skip(); }
@@ -317,11 +363,12 @@ document.addEventListener("keydown", (event) => {
   else if (key === "/" && !$("find").hidden) $("find").focus();
   else if (key === "+" || key === "=") zoom.by(1.5);
   else if (key === "-") zoom.by(1 / 1.5);
-  else if (byKey.has(key)) vote(byKey.get(key));
+  else if (byKey.has(key)) choose(byKey.get(key));
+  else if (several && key === "0") answer(true);
   else return;
   event.preventDefault();
 });
-for (const [id, act] of [["undo", undo], ["skip", skip], ["unsure", () => setUnsure(!unsure)], ["help", openHelp], ["flag", openFlag], ["zoom-in", () => zoom.by(1.5)], ["zoom-out", () => zoom.reset()]]) {
+for (const [id, act] of [["undo", undo], ["skip", skip], ["unsure", () => setUnsure(!unsure)], ["help", openHelp], ["flag", openFlag], ["zoom-in", () => zoom.by(1.5)], ["zoom-out", () => zoom.reset()], ...(several ? [["done", () => answer()], ["none", () => answer(true)]] : [])]) {
   // A mouse click must not leave the focus on a button: the next Space would press it again.
   $(id).addEventListener("click", (event) => { act(); if (event.detail > 0) event.currentTarget.blur(); });
 }
@@ -342,7 +389,7 @@ $("find").addEventListener("keydown", (event) => {
   if (event.key === "Escape") { $("find").value = ""; findClasses(); $("find").blur(); }
   if (event.key !== "Enter") return;
   const [first] = findClasses();
-  if (first) { vote(first.name); $("find").blur(); }
+  if (first) { choose(first.name); $("find").value = ""; findClasses(); $("find").blur(); }
 });
 addEventListener("online", () => { pause = FIRST_PAUSE; if (shownRow === null) show(); send(); });
 addEventListener("offline", () => showLine("off", "no connection"));
