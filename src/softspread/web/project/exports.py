@@ -62,8 +62,9 @@ def soft_labels(service: Service) -> SoftLabels:
 def votes_frame(service: Service) -> pd.DataFrame:
     """Standing votes as `softspread spread` reads them, of several classes one answer per row."""
     history, classes = service.history, np.array(service.classes, dtype=object)
-    _, places = history.standing_votes()
-    tables, several = _as_counted(service), service.settings.several
+    stop = len(history)  # votes may come in meanwhile
+    places = history.standing_votes(stop)[1]
+    tables, several = _as_counted(service, stop), service.settings.several
     parts = []
     for question, table in enumerate(tables):
         frame = pd.DataFrame({"item": service.items.ids[table.rows]})
@@ -77,11 +78,11 @@ def votes_frame(service: Service) -> pd.DataFrame:
     return pd.concat(parts).sort_index(kind="stable")  # the answers of a person on an item stand together
 
 
-def _as_counted(service: Service) -> list[VoteTable]:
+def _as_counted(service: Service, stop: int) -> list[VoteTable]:
     """The votes on each question as the soft labels count them: less where a suggestion may have decided."""
     if not service.history.column("seen").any():
-        return [table for table, _ in service.learner.asked()]
-    return [parts_of(one).votes for one in questions_of(service.learner.fit())]
+        return [table for table, _ in service.learner.asked(stop)]
+    return [parts_of(one).votes for one in questions_of(service.learner.fit(stop))]
 
 
 def log_frame(service: Service) -> pd.DataFrame:
