@@ -201,6 +201,7 @@ def test_fitted_new_and_added_items_follow_the_metric(X, estimator, metric, plac
         (lambda X: X[0], r"of \(200, 5\) it made \(5,\)"),
         (lambda X: X - X.mean(axis=0), "place each item by itself"),
         (lambda X: X / 0.0, "finite places"),
+        (lambda a, b: abs(a - b).sum(), "distances between two items at a time are not taken"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:divide by zero")

@@ -386,7 +386,9 @@ FormatOption = Annotated[
     str,
     option("{output_formats}.", "--format"),
 ]
-SOFT_LABELS_OUT = option("Where to: .parquet, .csv, .tsv, .jsonl, .json, or a folder's name.", "--out", "-o")
+SOFT_LABELS_OUT = option(
+    "Where to: .parquet (extra parquet), .csv, .tsv, .jsonl, .json, or a folder's name.", "--out", "-o"
+)
 
 
 @dataclass(frozen=True)

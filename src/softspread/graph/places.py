@@ -11,6 +11,7 @@ no distance has that order, so they are refused.
 """
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,26 @@ def check_metric(metric: Any) -> Metric:
     'cosine'
     """
     if callable(metric):
+        _check_takes_items(metric)
         places: Metric = metric
         return places
     return validation.choice("metric", metric, METRICS, "or a function from features to places")
+
+
+def _check_takes_items(place: Callable[..., Any]) -> None:
+    """Refuse a function of two items, as other libraries take them for metrics."""
+    try:
+        arguments = signature(place)
+    except ValueError:  # of compiled functions, which may not tell
+        return
+    try:
+        arguments.bind(None)
+    except TypeError as error:
+        raise InputError(
+            f"metric={place!r} cannot be called with the features alone ({error}). It must take features "
+            "(n, d) to places (n, m), as numpy.sqrt does; distances between two items at a time are not "
+            "taken."
+        ) from error
 
 
 def place_items(X: AnyArray, metric: Metric) -> AnyArray:

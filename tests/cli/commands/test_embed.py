@@ -226,6 +226,7 @@ def test_an_encoder_that_knows_words_also_predicts(run, tmp_path, rng, clip_fold
 def test_a_dataset_without_its_place_is_explained(run, tmp_path):
     """Without --data; with options that belong to other inputs; with a dataset that is not there."""
     command_line.refused(run("cifar10"), "is the name of a dataset; add --data")
+    command_line.refused(run("no-photos/", "--encoder", "none"), "there is nothing at no-photos/")
     (tmp_path / "data").mkdir()
     command_line.refused(run("cifar10", "--data", "data", "-o", "X.parquet"), "leave out --out")
     command_line.refused(run("cifar10", "--data", "data", "--normalize"), "leave out")

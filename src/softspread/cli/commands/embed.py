@@ -104,7 +104,11 @@ def embed(
     checking: CheckOptions,
     out: Annotated[
         Path | None,
-        option("Where to write item and x (.parquet); with --check the table (.csv).", "--out", "-o"),
+        option(
+            "Where to write item and x (.parquet, extra parquet); with --check the table (.csv).",
+            "--out",
+            "-o",
+        ),
     ] = None,
     like: Annotated[Path | None, option("Place new items in the space of this embedding.")] = None,
     zero_shot: Annotated[
@@ -163,7 +167,7 @@ def embed(
 
 
 def _check_name(source: str) -> None:
-    """Say how to embed a dataset, where its name is given without its place."""
+    """Refuse a path that leads nowhere; say how to embed a dataset whose name is given without its place."""
     if Path(source).exists():
         return
     from softspread import datasets
@@ -172,6 +176,9 @@ def _check_name(source: str) -> None:
         raise InputError(
             f"{source} is the name of a dataset; add --data with the folder that holds its folder."
         )
+    from softspread.embedding.items import check_source
+
+    check_source(source)
 
 
 def embed_dataset(
