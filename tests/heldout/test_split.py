@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from softspread import Votes
-from softspread.heldout.split import hold_out
+from softspread.heldout.split import hold_out, hold_out_in_turn
 from voting import ballots_of
 
 
@@ -80,20 +80,47 @@ def test_votes_taken_back_are_no_trials():
     assert held.content.toarray().tolist() == [[0.0, 1.0]]
 
 
-def test_equal_importance_changes_nothing(rng):
-    """Also where several votes are left out at once."""
-    ballots = ballots_of(rng.integers(30, size=80), rng.integers(2, size=80))
-    plain = hold_out(ballots, 40)
-    weighted = hold_out(ballots, 40, importance=np.full(ballots.n_votes, 3.0))
-    assert_allclose(weighted.shares, plain.shares, rtol=1e-12)
-    assert (weighted.position == plain.position).all()
+def test_in_turn_a_vote_is_judged_with_the_votes_before_it_alone(rng):
+    """Kept are an item's earlier votes; what judges is one vote of what is taken away."""
+    rows = np.repeat(np.arange(12), 3)[rng.permutation(36)]
+    ballots = ballots_of(rows, rng.integers(2, size=36))
+    held = hold_out_in_turn(ballots, 40, np.ones(36))
+    columns = ballots.content.toarray()
+    left = np.round(kept(ballots, held)).astype(int)
+    for trial, place in enumerate(held.position):
+        mine = columns[ballots.item_of_vote == place]
+        assert_allclose(held.content.toarray()[trial], mine[left[trial] :].sum(axis=0))
+        assert_allclose(held.judged.toarray()[trial], mine[left[trial]])
 
 
-def test_importance_moves_shares_within_the_items_that_a_vote_judges_for(rng):
+def test_in_turn_importance_moves_shares_within_the_items_that_a_vote_judges_for(rng):
     """Votes that speak for more items count more; what each number of own votes counts together stays."""
     ballots = ballots_of(rng.integers(30, size=80), rng.integers(2, size=80))
     importance = rng.uniform(0.2, 5, ballots.n_votes)
-    plain, weighted = hold_out(ballots, 40), hold_out(ballots, 40, importance=importance)
+    plain = hold_out_in_turn(ballots, 40, np.full(ballots.n_votes, 3.0))
+    weighted = hold_out_in_turn(ballots, 40, importance)
     level = np.round(kept(ballots, plain)).astype(int)
+    own = np.append(ballots.votes_per_item, np.zeros(40 - len(ballots.voted), int))
+    deepest = level.max()
+    assert_allclose(np.bincount(level, plain.shares), np.bincount(np.minimum(own, deepest)) / 40)
     assert_allclose(np.bincount(level, weighted.shares), np.bincount(level, plain.shares), rtol=1e-9)
     assert np.abs(weighted.shares - plain.shares).max() > 0.1 * plain.shares.max()
+
+
+def test_in_turn_votes_that_brought_more_votes_do_not_judge_too_often(rng):
+    """Every vote is for class 1 with 0.2; a third vote is cast where two differ. In turn they say 0.2.
+
+    Held out one by one, the votes on items with three are those that differed: 0.4 and more.
+    """
+    first, second, third = (rng.random((3, 4_000)) < 0.2).astype(int)
+    again = np.flatnonzero(first != second)
+    rows = np.r_[np.arange(4_000), np.arange(4_000), again]
+    ballots = ballots_of(rows, np.r_[first, second, third[again]])
+    found = []
+    for held in (hold_out_in_turn(ballots, 4_000, np.ones(len(rows))), hold_out(ballots, 4_000)):
+        of_three = ballots.votes_per_item[held.position] == 3
+        deep = of_three & np.isclose(kept(ballots, held), 2)
+        found.append(np.average(held.judged.toarray()[deep, 1], weights=held.shares[deep]))
+    error = np.sqrt(0.16 / len(again))
+    assert abs(found[0] - 0.2) < 4 * error
+    assert found[1] > 0.4 - 4 * error

@@ -43,6 +43,13 @@ def test_whole_counts_are_that_many_votes(rng):
     assert_allclose(single.concentration, 1 / single.votes_per_item)
 
 
+def test_votes_on_an_item_take_turns_in_the_order_of_the_table():
+    """A vote that was taken back took no turn."""
+    ballots = ballots_of([5, 2, 5, 2, 5, 5], [0, 1, 1, 0, 1, 0], [1.0, 1.0, 1.0, 1.0, -1.0, 1.0])
+    assert ballots.item_of_vote.tolist() == [1, 0, 0, 1]
+    assert ballots.turn_of_vote.tolist() == [0, 0, 1, 1]
+
+
 def test_a_soft_vote_is_one_vote_that_is_shorter_than_a_whole_one():
     """Half cat, half dog: one vote, |y|^2 = 1/2, no repeat, one opinion."""
     soft = counted([[0.5, 0.5]])

@@ -72,9 +72,10 @@ class JudgedEstimator(GraphEstimator):
             Whole votes that were *not* used for fitting, best two or more on each of a few items drawn
             at random; by default the votes of the fit, each held out in turn.
         probabilities : (n_votes,) array-like, optional
-            For every vote of ``votes_`` the probability with which its item was drawn at its step, as
-            ``query(..., return_probabilities=True)`` gives it and 1 / n for an item drawn uniformly; by
-            default all items were equally probable. Votes on chosen items overstate the error without it.
+            For every vote of ``votes_``, in the order of casting, the probability with which its item was
+            drawn at its step: what ``query(..., return_probabilities=True)`` gives, 1 / n for an item drawn
+            uniformly. By default all items were equally probable; votes on chosen items then overstate the
+            error.
         confidence_level : float, default 0.9
             Of the intervals, strictly between 0 and 1.
         random_state : int, Generator or None, optional

@@ -15,7 +15,7 @@ import numpy as np
 from softspread._common.types import FloatArray
 from softspread.errors import InputError
 from softspread.heldout.masses import mass_of_state
-from softspread.heldout.split import hold_out
+from softspread.heldout.split import HeldOut, hold_out, hold_out_in_turn
 from softspread.metrics import ROW_SUM
 from softspread.posterior.blend import Blend
 from softspread.posterior.posterior import Posterior
@@ -105,7 +105,8 @@ def held_out_evidence(
 ) -> Evidence:
     """Evidence about the soft labels of spreading from their own votes, each held out in turn.
 
-    A vote held out on an item with j + 1 votes judges for the items with j votes.
+    A vote held out on an item with j + 1 votes judges for the items with j votes; on chosen items it is the
+    (j + 1)-th, held out with those after it.
 
     Parameters
     ----------
@@ -118,12 +119,9 @@ def held_out_evidence(
     """
     n, n_classes = state.diffusion.n_items, state.n_classes
     ballots, importance = _read(state.votes, n_classes, n, probabilities)
-    held, voted = (
-        hold_out(ballots, n, rng, None if importance is None else importance.of_votes),
-        ballots.voted,
-    )
-    judged, at = held.content.toarray(), held.position
-    left = mass_of_state(state, voted).without(judged, at)
+    held, voted = _held_out(ballots, n, rng, importance), ballots.voted
+    judged, at = held.judged.toarray(), held.position
+    left = mass_of_state(state, voted).without(held.content.toarray(), at)
     p = soft_labels(left, prior[voted][at], prior_strength)
     whole = _whole_votes(ballots if cast is None else Ballots.of(cast, n_classes), n)[voted]
     beliefs = None
@@ -171,10 +169,10 @@ def blend_evidence(
     posterior = fitted.posterior
     n, n_classes = posterior.n_items, posterior.n_classes
     ballots, importance = _read(votes, n_classes, n, probabilities)
-    held = hold_out(ballots, n, rng, None if importance is None else importance.of_votes)
+    held = _held_out(ballots, n, rng, importance)
     beliefs = held_out_beliefs(*fitted, posterior.mean(), ballots, held)
     whole = _whole_votes(ballots if cast is None else Ballots.of(cast, n_classes), n)[ballots.voted]
-    trials = Trials(beliefs.trials.mean(), held.content.toarray(), held.shares, held.position, whole)
+    trials = Trials(beliefs.trials.mean(), held.judged.toarray(), held.shares, held.position, whole)
     return Evidence(trials, n, "held out", beliefs, importance)
 
 
@@ -190,6 +188,15 @@ def _read(
         return ballots, None
     importance = Importance.read(probabilities, votes, ballots, n_items)
     return ballots, None if importance.is_uniform else importance
+
+
+def _held_out(
+    ballots: Ballots, n_items: int, rng: np.random.Generator, importance: Importance | None
+) -> HeldOut:
+    """Votes on chosen items judge in turn: what they said decided which items got more of them."""
+    if importance is None:
+        return hold_out(ballots, n_items, rng)
+    return hold_out_in_turn(ballots, n_items, importance.of_votes)
 
 
 def _whole_votes(ballots: Ballots, n_items: int) -> FloatArray:

@@ -99,6 +99,15 @@ class Ballots:
         items[self.vote] = self.item
         return items
 
+    @cached_property
+    def turn_of_vote(self) -> IntArray:
+        """(n_votes,) how many votes on the same item stand before each, in the order of the table."""
+        order = np.argsort(self.item_of_vote, kind="stable")
+        at = self.item_of_vote[order]
+        turns = np.empty(self.n_votes, dtype=np.int64)
+        turns[order] = np.arange(self.n_votes) - np.searchsorted(at, at)
+        return turns
+
     def of_votes(self, values: FloatArray) -> FloatArray:
         """(n_votes,) mean over each vote's entries of a value per row of the table, (m,)."""
         mine = values[self.row_of_entry]
