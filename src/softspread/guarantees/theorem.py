@@ -346,29 +346,20 @@ def plan(
         )
     p_min, p_max, log_rho, r_0 = _checked_region(d, p_min, p_max, rho, r_0)
     logs = _constants(d, n_classes, epsilon, lipschitz, (p_min, p_max, log_rho), bound)
-    scale = (
-        math.log(epsilon) - math.log(N_TERMS) - math.log(lipschitz)
-    )  # log of l_n h_n, the radius of the surrounding
+    # log of l_n h_n, the radius of the surrounding
+    scale = math.log(epsilon) - math.log(N_TERMS) - math.log(lipschitz)
+    log_union = math.log(12 * n_classes)  # of the union bound over votes
     if n_items is None:
         n, log_n = _smallest_n(logs, delta, scale, r_0)
     else:
         n = validation.count("n_items", n_items, 2)
         log_n = math.log(n)
-    if n_votes is None:
-        log_m = (
-            (1 - logs.rate) * log_n + math.log(log_n + math.log(12 * n_classes) - math.log(delta)) - logs.zeta
-        )
-        m = _whole(log_m)
-        log_m = max(log_m, math.log(m)) if m < math.inf else log_m
-    else:
-        m = validation.count("n_votes", n_votes, 1)
-        log_m = math.log(m)
-    log_gap = -logs.gamma * log_n
+    m, log_m = _votes(n_votes, logs, log_n, log_union, delta)
     log_path = _log_path_length(logs, log_n)
     graph = math.log(2) + log_n - _exponent(logs.c[1] + logs.gamma * log_n)
     arguments = _vote_arguments(logs, n_classes, log_n, log_m)
-    closed = math.log(12 * n_classes) + log_n - _exponent(logs.zeta + log_m - (1 - logs.rate) * log_n)
-    one_vote = _from_here_on(logs.zeta, logs.rate, math.log(12 * n_classes) - math.log(delta))
+    closed = log_union + log_n - _exponent(logs.zeta + log_m - (1 - logs.rate) * log_n)
+    one_vote = _from_here_on(logs.zeta, logs.rate, log_union - math.log(delta))
     return Plan(
         bound=bound,
         epsilon=epsilon,
@@ -388,7 +379,7 @@ def plan(
         rate=logs.rate,
         far_share=epsilon / OUTSIDE,
         log10_ball_volume=logs.ball / LN10,
-        log10_alpha_gap=log_gap / LN10,
+        log10_alpha_gap=-logs.gamma * log_n / LN10,
         path_length=_whole(log_path, nearest=True),
         log10_path_length=log_path / LN10,
         log10_radius=(scale - log_path) / LN10,
@@ -400,6 +391,18 @@ def plan(
         log10_n_one_vote=one_vote / LN10,
         conditions=_conditions(log_n, scale - log_path, r_0, delta, graph, arguments),
     )
+
+
+def _votes(
+    n_votes: int | None, logs: _Logs, log_n: float, log_union: float, delta: float
+) -> tuple[int | float, float]:
+    """How many votes there are, or are needed, and the logarithm of that."""
+    if n_votes is not None:
+        m = validation.count("n_votes", n_votes, 1)
+        return m, math.log(m)
+    log_m = (1 - logs.rate) * log_n + math.log(log_n + log_union - math.log(delta)) - logs.zeta
+    needed = _whole(log_m)
+    return needed, max(log_m, math.log(needed)) if needed < math.inf else log_m
 
 
 def _checked_region(d: int, p_min: Any, p_max: Any, rho: Any, r_0: Any) -> tuple[float, float, float, float]:

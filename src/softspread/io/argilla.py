@@ -147,9 +147,5 @@ def _choices(where: str, question: str, value: Any) -> list[Any]:
     return list(choices)
 
 
-def _value_user_status(response: Mapping[str, Any]) -> Response:
-    return response.get("value"), _user(response.get("user_id")), response.get("status")
-
-
 def _user(user: Any) -> str | None:
     return None if user is None else str(user)

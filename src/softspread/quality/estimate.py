@@ -131,22 +131,6 @@ def held_out_evidence(
     return Evidence(Trials(p, judged, held.shares, at, whole), n, "held out", beliefs, importance)
 
 
-def blend_quality(
-    fitted: FittedBlend,
-    votes: VoteTable,
-    *,
-    cast: VoteTable | None = None,
-    probabilities: Any = None,
-    confidence_level: float = 0.9,
-    rng: np.random.Generator | None = None,
-    n_bootstrap: int = N_BOOTSTRAP,
-) -> Quality:
-    """Quality of the soft labels of a blend: :func:`blend_evidence`, judged."""
-    rng = np.random.default_rng() if rng is None else rng
-    evidence = blend_evidence(fitted, votes, rng, cast=cast, probabilities=probabilities)
-    return judge(evidence, confidence_level, rng, n_bootstrap)
-
-
 def blend_evidence(
     fitted: FittedBlend,
     votes: VoteTable,

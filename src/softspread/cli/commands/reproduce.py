@@ -1,6 +1,7 @@
 """``softspread reproduce``: rerun the paper's tables and figures from plans."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +14,9 @@ from softspread.errors import InputError
 
 if TYPE_CHECKING:
     from softspread.reproduce.prepare import Step
+    from softspread.reproduce.present.findings import Finding
+    from softspread.reproduce.present.page import Shown
+    from softspread.reproduce.run import Progress
 
 UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
@@ -90,7 +94,7 @@ def _reproduce(run: Run, names: list[str], full: bool, data: Path | None, out: P
     from softspread.reproduce.checks import check_plan
     from softspread.reproduce.plan import Plan, load_plan, plan_names
     from softspread.reproduce.pool import Processes
-    from softspread.reproduce.present.page import Shown, present, write_page
+    from softspread.reproduce.present.page import present, write_page
     from softspread.reproduce.run import Progress, make_folder, run_plans
 
     if data is not None and not data.is_dir():
@@ -100,7 +104,7 @@ def _reproduce(run: Run, names: list[str], full: bool, data: Path | None, out: P
     for plan in plans:
         check_plan(plan)
     make_folder(out)
-    progress, shown = Progress(), dict[str, Shown]()
+    progress, shown = Progress(), {}
 
     def finished(plan: Plan, frame: Any) -> None:
         shown[plan.name] = present(plan, frame, out)
@@ -124,14 +128,25 @@ def _reproduce(run: Run, names: list[str], full: bool, data: Path | None, out: P
     found = write_page(ordered, out, typed, progress.skipped, options)
     for reason, number in progress.skipped.items():
         run.note(f"left out, {number} trials: {reason}")
+    _answer(run, out, ordered, found, frames, progress)
 
+
+def _answer(
+    run: Run,
+    out: Path,
+    ordered: "Sequence[Shown]",
+    found: "Sequence[Finding]",
+    frames: Mapping[str, Any],
+    progress: "Progress",
+) -> None:
+    """Say what was run, kept and left out, with the tables and findings."""
     tables = [f"\n{one.plan.title}\n{one.table.to_markdown()}" for one in ordered if one.table is not None]
     end = (
         f"{progress.n_run} trials run, {progress.n_kept} already there, {run.seconds:.0f} s. "
         f"Report: {out / 'report.html'}; tables and figures in {out}."
     )
     document = {
-        "experiments": [plan.name for plan in plans],
+        "experiments": [one.plan.name for one in ordered],
         "run": progress.n_run,
         "kept": progress.n_kept,
         "skipped": progress.skipped,
