@@ -69,9 +69,9 @@ def rows_of_ids(wanted: AnyArray, item_ids: AnyArray | None, n_items: int) -> In
     return rows
 
 
-def are_positions(ids: AnyArray) -> BoolArray:
-    """Which ids are whole numbers, so that they could be positions."""
-    return pd.Series(as_text(ids), dtype="str").str.fullmatch(WHOLE_NUMBER).to_numpy(dtype=bool)
+def are_positions(text: AnyArray) -> BoolArray:
+    """Which ids, written as text, are whole numbers, so that they could be positions."""
+    return pd.Series(text, dtype="str").str.fullmatch(WHOLE_NUMBER).to_numpy(dtype=bool)
 
 
 def as_text(ids: AnyArray) -> AnyArray:

@@ -14,7 +14,7 @@ from softspread._common.types import AnyArray, IntArray
 from softspread._common.validation import objects
 from softspread.errors import InputError
 from softspread.io.formats import check_source
-from softspread.io.ids import are_positions, rows_of_ids
+from softspread.io.ids import are_positions, as_text, rows_of_ids
 from softspread.io.tables import numbers_if_whole, shown
 from softspread.io.text import read_text
 from softspread.io.vote_file import VoteFile
@@ -99,7 +99,7 @@ def match_votes(
     ids = None if item_ids is None else validation.item_ids(item_ids, n_items)
     rows = rows_of_ids(file.items, ids, n_items)
     known = rows >= 0
-    if item_ids is None and not are_positions(file.items).any():
+    if ids is None and not known.any() and not are_positions(as_text(file.items)).any():
         raise InputError(
             f"{file.source} names items like {shown(file.items[:2])}, but the embeddings have no ids. Give "
             "them by --ids, one per row of the embeddings."
