@@ -63,7 +63,9 @@ def tests(session: nox.Session) -> None:
 @nox.session(python=PYTHONS[0])
 def lowest(session: nox.Session) -> None:
     """The wheel with the lowest versions that pyproject.toml allows."""
-    session.install("--resolution", "lowest-direct", f"{wheel()}[test]")
+    # of a wheel, uv would take the dependencies for indirect ones, and their newest versions
+    session.install("--resolution", "lowest-direct", "-r", "pyproject.toml", "--extra", "test")
+    session.install("--no-deps", wheel())
     run_tests(session)
 
 

@@ -41,6 +41,8 @@ suppress_warnings = ["config.cache"]  # functions among the settings of the gall
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc shows the types of the docstring
 numpydoc_show_class_members = False
+highlight_language = "text"  # of blocks that name none: shell lines and schemes
+toc_object_entries_show_parents = "hide"  # fit(), not SoftLabeler.fit(), which does not fit beside the text
 
 html_theme = "pydata_sphinx_theme"
 html_title = "softspread"
