@@ -10,7 +10,9 @@ labelme      error and Brier score against the gold labels, all votes and one vo
 cifar10h     40 simulated annotators, one vote per item, RMSE to the soft labels of about 50 real people
 overlap      the same with three votes per item
 flags        a spammer and an honest annotator planted among labelme's
-two-classes  simulated two-class crowds: who is flagged, and how often the interval of r holds the true one
+two-classes  simulated two-class crowds: who is flagged, and how often the interval of r holds the true one;
+             the judging crowds were run once, after the rule was fixed
+controls     the real annotators of labelme and mdagreement: who is flagged
 random       crowds whose votes do not depend on the items
 failures     collusion and shared confusions
 mdagreement  for judging only: trained on one vote per item, or on four, judged by the votes held out
@@ -67,7 +69,8 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--crowd", choices=CROWDS, help="of cifar10h; all of them by default")
     parser.add_argument("--features", default="features_efflite2_umap20", help="of cifar10h")
-    parts = ("labelme", "cifar10h", "overlap", "flags", "two-classes", "random", "failures", "mdagreement")
+    parts = ("labelme", "cifar10h", "overlap", "flags", "two-classes", "controls", "random")
+    parts += ("failures", "mdagreement")
     parser.add_argument("--only", choices=parts)
     given = parser.parse_args()
     wanted = (given.only,) if given.only else parts
@@ -81,6 +84,7 @@ def main() -> None:
         "overlap": lambda: show_simulated(sheet, given.data / "cifar10h", given.features, draws, chosen, 3),
         "flags": lambda: show_flags(sheet, labelme, draws),
         "two-classes": lambda: show_two_classes(sheet, given.data, draws),
+        "controls": lambda: show_controls(sheet, given.data),
         "random": lambda: show_random(sheet, given.data, draws),
         "failures": lambda: show_failures(sheet, labelme, draws),
         "mdagreement": lambda: show_mdagreement(sheet, given.data / "mdagreement", draws),
@@ -304,7 +308,8 @@ def _flags(at: Callable[[float], Diffusion], votes: VoteTable) -> tuple[np.ndarr
 
 
 # ---------------------------------------------------------------------------------- two classes, random votes
-SPAMMERS = ("uniform", "one class", "by shares")
+# True r of those planted among honest people: the first three vote at random, the last every other time.
+PLANTED = {"uniform": 0.0, "one class": 0.0, "by shares": 0.0, "half at random": 0.5}
 
 
 def two_class_scenes(data: Path) -> dict[str, tuple[Graph, FloatArray]]:
@@ -329,15 +334,47 @@ def two_class_scenes(data: Path) -> dict[str, tuple[Graph, FloatArray]]:
     }
 
 
+def judging_scenes(data: Path) -> dict[str, tuple[Graph, FloatArray]]:
+    """Other questions about other items, in other shares, which no constant was chosen on."""
+    rng = np.random.default_rng(6)
+    tweets, images = (np.load(data / name / "counts.npy").astype(float) for name in ("davidson", "cifar10h"))
+    said = np.load(data / "labelme" / "annotations.npy")
+    digits = np.load(data / "mnist" / "labels.npy")
+    found = {}
+    for title, counts, classes, space, n in (
+        ("davidson, hateful or not", tweets, [0], "davidson/features_minilm_umap20", 4000),
+        ("cifar10h, cat or dog, or not", images, [3, 5], "cifar10h/features_efflite2_umap20", 2000),
+        (
+            "labelme, first three classes or not",
+            np.stack([(said == c).sum(axis=1) for c in range(8)], axis=1).astype(float),
+            [0, 1, 2],
+            "labelme/features_vgg16_umap20",
+            1000,
+        ),
+        (
+            "mnist, odd or even",
+            np.eye(10)[digits] + 0.004,
+            [1, 3, 5, 7, 9],
+            "mnist/features_pixels_umap20",
+            2500,
+        ),
+    ):
+        rows = rng.choice(len(counts), n, replace=False)
+        second = counts[rows][:, classes].sum(axis=1) / counts[rows].sum(axis=1)
+        X = np.load(data / f"{space}.npy")[rows]
+        found[title] = knn_graph(X), np.stack([1 - second, second], axis=1)
+    return found
+
+
 def people(p: FloatArray, n_honest: int, rng: np.random.Generator) -> tuple[VoteTable, dict[str, float]]:
-    """Honest people with r from .6 to 1 and 15 to 300 votes, and a spammer of each kind with 80; true r."""
+    """Honest people with r from .6 to 1 and 15 to 300 votes, and one of each kind planted with 80; true r."""
     n, shares = len(p), p.mean(axis=0)
     tables, true_r = [], {}
-    for number in range(n_honest + len(SPAMMERS)):
-        size = int(np.clip(80 * np.exp(0.7 * rng.normal()), 15, 300)) if number < n_honest else 80
-        r = rng.uniform(0.6, 1.0) if number < n_honest else 0.0
+    for number, planted in enumerate([""] * n_honest + list(PLANTED)):
+        size = 80 if planted else int(np.clip(80 * np.exp(0.7 * rng.normal()), 15, 300))
+        r = PLANTED[planted] if planted else rng.uniform(0.6, 1.0)
         rows = rng.choice(n, size, replace=False)
-        name = f"honest {number}" if number < n_honest else SPAMMERS[number - n_honest]
+        name = planted or f"honest {number}"
         second = r * p[rows, 1] + (1 - r) * shares[1]
         if name == "uniform":
             second[:] = 0.5
@@ -351,30 +388,60 @@ def people(p: FloatArray, n_honest: int, rng: np.random.Generator) -> tuple[Vote
 
 def show_two_classes(sheet: Sheet, data: Path, n_draws: int) -> None:
     """Flags, and how often the interval of r holds the true one."""
+    for role, scenes, sizes in (
+        ("design", two_class_scenes(data), (6, 12, 40)),
+        ("judge", judging_scenes(data), (9, 25)),
+    ):
+        for title, (graph, p) in scenes.items():
+            at = diffusions(graph)
+            for n_honest in sizes:
+                seeds = range(100, 100 + n_draws)  # 0 to 19 chose what flags
+                crowds = [people(p, n_honest, np.random.default_rng(seed)) for seed in seeds]
+                found = [(fit(at, votes, 2).report.to_frame(), true_r) for votes, true_r in crowds]
+                sheet.add(
+                    "Two classes: spammers with 80 votes among honest people",
+                    {"role": role, "crowd": title, "honest people": n_honest, "draws": n_draws}
+                    | who_was_flagged(found),
+                )
+
+
+def who_was_flagged(found: list[tuple[pd.DataFrame, dict[str, float]]]) -> dict[str, object]:
+    """One row about several crowds, each a report and the true r of its people."""
     step = ConsistencyModel().grid[1] / 2  # r is known to half a step of the grid
-    for title, (graph, p) in two_class_scenes(data).items():
-        at = diffusions(graph)
-        for n_honest in (6, 12, 40):
-            reports, held = [], []
-            for seed in range(100, 100 + n_draws):  # 0 to 19 chose the probability that flags
-                votes, true_r = people(p, n_honest, np.random.default_rng(seed))
-                table = fit(at, votes, 2).report.to_frame()
-                r = table["annotator"].map(true_r)
-                table["held"] = (table["lower"] - step <= r) & (r <= table["upper"] + step)
-                reports.append(table)
-                held.append(table.loc[~table["annotator"].isin(SPAMMERS), "held"].mean())
-            table = pd.concat(reports)
-            honest = table[~table["annotator"].isin(SPAMMERS)]
-            flags = {name: table.loc[table["annotator"] == name, "flag"].tolist() for name in SPAMMERS}
-            caught = [f"{x.count('does not follow')}+{x.count('check')}" for x in flags.values()]
-            row = {"crowd": title, "honest people": n_honest, "draws": n_draws}
-            row |= {f"{name}: flagged + to check": text for name, text in zip(SPAMMERS, caught, strict=True)}
-            row["honest flagged"] = int((honest["flag"] == "does not follow").sum())
-            row["honest to check"] = f"{(honest['flag'] == 'check').sum()} of {len(honest)}"
-            row["largest P(r < .3) of an honest one"] = float(honest["p_not_following"].max())
-            row["coverage of 90 %"], row["worst draw"] = float(np.mean(held)), float(min(held))
-            row["width"] = float((honest["upper"] - honest["lower"]).mean())
-            sheet.add("Two classes: spammers with 80 votes among honest people", row)
+    reports = [report.assign(r=report["annotator"].map(true_r)) for report, true_r in found]
+    table = pd.concat(reports, keys=range(len(reports)))
+    table["held"] = (table["lower"] - step <= table["r"]) & (table["r"] <= table["upper"] + step)
+    row: dict[str, object] = {}
+    for name in PLANTED:
+        given = table.loc[table["annotator"] == name, "flag"].tolist()
+        row[f"{name}: flagged + to check"] = f"{given.count('does not follow')}+{given.count('check')}"
+    honest = table[~table["annotator"].isin(PLANTED)]
+    by_draw = honest.groupby(level=0)["held"].mean()
+    return row | {
+        "honest flagged": int((honest["flag"] == "does not follow").sum()),
+        "honest to check": f"{(honest['flag'] == 'check').sum()} of {len(honest)}",
+        "largest P(r < .4) of an honest one": float(honest["p_not_following"].max()),
+        "coverage of 90 %": float(by_draw.mean()),
+        "worst draw": float(by_draw.min()),
+        "width": float((honest["upper"] - honest["lower"]).mean()),
+    }
+
+
+def show_controls(sheet: Sheet, data: Path) -> None:
+    """Real annotators of labelme and mdagreement: paid and checked, so that hardly any should be flagged."""
+    title = "Real annotators, all votes: who is flagged"
+    graph, votes, _ = load_labelme(data / "labelme")
+    reports = {"labelme": fit(diffusions(graph), votes, 8).report.to_frame()}
+    graph, votes = load_mdagreement(data / "mdagreement")
+    reports["mdagreement"] = fit(diffusions(graph), votes, 2).report.to_frame()
+    for name, report in reports.items():
+        counts = report["flag"].value_counts()
+        flagged = report[report["flag"] == "does not follow"]
+        row = {"crowd": name, "annotators": len(report)}
+        row |= {flag: int(counts.get(flag, 0)) for flag in ("ok", "check", "does not follow")}
+        row["agreement of those flagged"] = float(flagged["agreement"].mean()) if len(flagged) else np.nan
+        row["of all"] = float(report["agreement"].mean())
+        sheet.add(title, row)
 
 
 def show_random(sheet: Sheet, data: Path, n_draws: int) -> None:
@@ -408,17 +475,22 @@ def show_random(sheet: Sheet, data: Path, n_draws: int) -> None:
 
 
 # -------------------------------------------------------------------------------------- mdagreement: judging
+def load_mdagreement(folder: Path) -> tuple[Graph, VoteTable]:
+    """Graph and all votes."""
+    table = pd.read_csv(folder / "annotations.csv")
+    rows, columns = table["item"].to_numpy(), table["label"].to_numpy(dtype=np.int64)
+    votes = VoteTable(rows, columns, np.ones(len(rows)), table["annotator"].to_numpy(dtype=object))
+    return knn_graph(np.load(folder / "features_tfidfsvd50_f16.npy").astype(np.float32)), votes
+
+
 def show_mdagreement(sheet: Sheet, folder: Path, n_draws: int) -> None:
     """Each item has five votes by five people: some are seen, the others judge.
 
     Which of an item's votes are held out is drawn at random, so they are votes of other people than those
     seen, and no method sees them. All are compared with the same held-out votes.
     """
-    table = pd.read_csv(folder / "annotations.csv")
-    rows, columns = table["item"].to_numpy(), table["label"].to_numpy(dtype=np.int64)
-    votes = VoteTable(rows, columns, np.ones(len(rows)), table["annotator"].to_numpy(dtype=object))
-    graph = knn_graph(np.load(folder / "features_tfidfsvd50_f16.npy").astype(np.float32))
-    at, n = diffusions(graph), graph.n_items
+    graph, votes = load_mdagreement(folder)
+    at, n, rows = diffusions(graph), graph.n_items, votes.rows
     title = "mdagreement: RMSE to the mean held-out vote / Brier score of held-out votes"
     for seen in (4, 1):
         draws = []

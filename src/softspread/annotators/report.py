@@ -27,7 +27,7 @@ class AnnotatorReport(ShownAsTable):
     lower, upper : (a,) array
         Its 5 % and 95 % quantiles.
     p_not_following : (a,) array
-        Probability that the consistency is below 0.3.
+        Probability that the consistency is below 0.4.
     flag : (a,) array
         "ok"; "check": probably does not follow, too few votes to be sure; "does not follow"; "unknown".
 
