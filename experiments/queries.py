@@ -3,6 +3,7 @@
     python -m experiments.queries run --out DIR --draws 4
     python -m experiments.queries run --out DIR --draws 4 --datasets chaosnli mdagreement
     python -m experiments.queries tables --out DIR
+    python -m experiments.queries limit
     python -m experiments.queries speed
 
 Uniform votes fall on random items with replacement, as in the paper. The j-th vote on an item is fixed by the
@@ -24,6 +25,7 @@ from experiments.posterior.datasets import DESIGN, JUDGE, SIZE, Dataset, load, r
 from experiments.posterior.page import markdown, runs
 from experiments.posterior.store import Store, log_run, read
 from experiments.stored import store
+from scipy.special import softmax
 from threadpoolctl import threadpool_limits
 
 from softspread import ProbabilisticLabelSpreading, SoftLabeler, SoftspreadWarning, knn_graph, metrics
@@ -242,6 +244,62 @@ def write_tables(options: argparse.Namespace) -> None:
     print(store("queries", tables, runs(options.out, "experiments.queries")))
 
 
+# ---------------------------------------------------------------------------------------------------- limit
+IDEAL_ITEMS = 6_000
+CROWDS = {  # n_classes, and the spread of the logits of what others say
+    "three classes, all alike": (3, 0.4),
+    "three classes, some clearer": (3, 1.0),
+    "three classes, most clear": (3, 2.0),
+    "two classes, all alike": (2, 0.5),
+    "two classes, some clearer": (2, 1.0),
+    "two classes, most clear": (2, 2.0),
+}
+TRUSTS = (0.5, 1.0, 2.0, 4.0, 8.0)  # votes that what others say is worth
+
+
+def ideal_share(n_classes: int, spread: float, nu: float, rng: np.random.Generator) -> float:
+    """Votes an ideal rule needs for the error of one uniform vote per item, as a share of these votes.
+
+    Each truth is drawn from Dirichlet(nu m), both known exactly; neighbours learn nothing from a vote. The
+    next hundredth of the votes goes where it takes most off the posterior's error: by [vote gain] that is
+    (1 - |p|^2) / (nu + t + 1)^2 with p the present soft label and t the own votes.
+    """
+    m = softmax(spread * rng.normal(size=(IDEAL_ITEMS, n_classes)), axis=1)
+    truth = rng.gamma(nu * m)
+    truth /= truth.sum(axis=1, keepdims=True)
+
+    def cast(counts: FloatArray, rows: IntArray) -> None:
+        np.add.at(counts, (rows, draw_columns(truth, rows, rng.random(len(rows)))), 1.0)
+
+    def believed(counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+        worth = nu + counts.sum(axis=1)
+        return (nu * m + counts) / worth[:, None], worth
+
+    uniform, chosen = np.zeros_like(m), np.zeros_like(m)
+    cast(uniform, rng.integers(IDEAL_ITEMS, size=IDEAL_ITEMS))
+    level, batch, used = metrics.rmse(truth, believed(uniform)[0]), IDEAL_ITEMS // 100, 0
+    while metrics.rmse(truth, (found := believed(chosen))[0]) > level:
+        gain = (1 - (found[0] ** 2).sum(axis=1)) / (found[1] + 1) ** 2
+        cast(chosen, np.argpartition(-gain, batch)[:batch])
+        used += batch
+    return used / IDEAL_ITEMS
+
+
+def write_limit(options: argparse.Namespace) -> None:
+    """How much any rule could save where own votes are all that counts."""
+    found = []
+    for title, (n_classes, spread) in CROWDS.items():
+        rng = np.random.default_rng(0)
+        by_trust = {
+            f"{nu:g}": np.mean([ideal_share(n_classes, spread, nu, rng) for _ in range(options.draws)])
+            for nu in TRUSTS
+        }
+        found.append({"items": title} | by_trust)
+    tables = {"Least share of uniform votes, by how many votes the neighbours are worth": pd.DataFrame(found)}
+    print(markdown(next(iter(tables.values()))))
+    print(store("queries", tables))
+
+
 # ---------------------------------------------------------------------------------------------------- speed
 def speed(options: argparse.Namespace) -> None:
     """Time 100 picks among many items, a vote on every tenth, once their posterior is there.
@@ -298,6 +356,9 @@ def read_command_line() -> argparse.Namespace:
     command = commands.add_parser("tables", help="votes needed, with errors")
     command.set_defaults(work=write_tables)
     command.add_argument("--out", type=Path, required=True, help="folder of the results")
+    command = commands.add_parser("limit", help="what an ideal rule would save")
+    command.set_defaults(work=write_limit)
+    command.add_argument("--draws", type=int, default=4)
     command = commands.add_parser("speed", help="time 100 picks among a million items")
     command.set_defaults(work=speed)
     command.add_argument("--items", type=int, default=1_000_000)
