@@ -12,6 +12,7 @@ overlap      the same with three votes per item
 flags        a spammer and an honest annotator planted among labelme's
 two-classes  simulated two-class crowds: who is flagged, and how often the interval of r holds the true one;
              the judging crowds were run once, after the rule was fixed
+best-test    how many of those spammers any test could flag
 controls     the real annotators of labelme and mdagreement: who is flagged
 random       crowds whose votes do not depend on the items
 failures     collusion and shared confusions
@@ -69,7 +70,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--crowd", choices=CROWDS, help="of cifar10h; all of them by default")
     parser.add_argument("--features", default="features_efflite2_umap20", help="of cifar10h")
-    parts = ("labelme", "cifar10h", "overlap", "flags", "two-classes", "controls", "random")
+    parts = ("labelme", "cifar10h", "overlap", "flags", "two-classes", "best-test", "controls", "random")
     parts += ("failures", "mdagreement")
     parser.add_argument("--only", choices=parts)
     given = parser.parse_args()
@@ -84,6 +85,7 @@ def main() -> None:
         "overlap": lambda: show_simulated(sheet, given.data / "cifar10h", given.features, draws, chosen, 3),
         "flags": lambda: show_flags(sheet, labelme, draws),
         "two-classes": lambda: show_two_classes(sheet, given.data, draws),
+        "best-test": lambda: show_best_test(sheet, given.data),
         "controls": lambda: show_controls(sheet, given.data),
         "random": lambda: show_random(sheet, given.data, draws),
         "failures": lambda: show_failures(sheet, labelme, draws),
@@ -425,6 +427,40 @@ def who_was_flagged(found: list[tuple[pd.DataFrame, dict[str, float]]]) -> dict[
         "worst draw": float(by_draw.min()),
         "width": float((honest["upper"] - honest["lower"]).mean()),
     }
+
+
+def show_best_test(sheet: Sheet, data: Path) -> None:
+    """How many spammers any test could flag: it knows the truth, their kind and how honest people vote.
+
+    It is the likelihood ratio of r uniform between .6 and 1 against the kind, at a cut that flags one of
+    1,000 honest people. One-class spammers name the more frequent class.
+    """
+    consistencies, n_votes, n_people = np.linspace(0.6, 1.0, 21), 80, 4_000
+    for role, scenes in (("design", two_class_scenes(data)), ("judge", judging_scenes(data))):
+        for title, (_, p) in scenes.items():
+            rng, share = np.random.default_rng(0), p[:, 1].mean()
+            row: dict[str, object] = {"role": role, "crowd": title, "share of the second class": share}
+            second = p[rng.integers(len(p), size=(n_people, n_votes)), 1]
+            r = rng.uniform(0.6, 1.0, size=(n_people, 1))
+            honest = rng.random(second.shape) < r * second + (1 - r) * share
+            for name, chance in (("uniform", 0.5), ("one class", float(share > 0.5)), ("by shares", share)):
+                spam = rng.random(second.shape) < chance
+                cut = np.quantile(_log_ratio(honest, second, share, chance, consistencies), 0.001)
+                row[name] = float((_log_ratio(spam, second, share, chance, consistencies) < cut).mean())
+            sheet.add("Share of spammers with 80 votes that the best possible test would flag", row)
+
+
+def _log_ratio(
+    named: np.ndarray, second: FloatArray, share: float, chance: float, consistencies: FloatArray
+) -> FloatArray:
+    """(people,) log likelihood of honest votes less that of votes for the second class with this chance."""
+
+    def likelihood(probability: FloatArray | float) -> FloatArray:
+        votes = np.where(named, probability, 1 - np.asarray(probability))
+        return np.log(np.maximum(votes, 1e-9)).sum(axis=1)
+
+    honest = [likelihood(r * second + (1 - r) * share) for r in consistencies]
+    return np.asarray(np.logaddexp.reduce(honest) - np.log(len(honest)) - likelihood(chance))
 
 
 def show_controls(sheet: Sheet, data: Path) -> None:
