@@ -182,11 +182,8 @@ def fit(run: Run, inputs: FitInputs, *, needs_votes: bool = True) -> Fit:
     if needs_votes or inputs.votes.votes:
         votes = load_votes(run, inputs.votes, items.item_ids, items.n_items, models=inputs.fit.models)
     found = no_votes_yet(items, inputs.votes.classes) if votes is None else votes.found
-    if (
-        inputs.votes.kind == ORDINAL
-        and inputs.votes.classes is None
-        and found.names.classes.dtype.kind not in "iu"
-    ):
+    in_order = inputs.votes.classes is not None or found.names.classes.dtype.kind in "iu"
+    if inputs.votes.kind == ORDINAL and not in_order:
         raise InputError("--kind ordinal needs the order of the classes: --classes low,middle,high.")
     features = load_features(run, inputs.fit.features, items)
     prior = load_prior(inputs.fit, items, found.names.classes)
@@ -206,12 +203,7 @@ def fit(run: Run, inputs: FitInputs, *, needs_votes: bool = True) -> Fit:
     make = partial(estimate, prior)
     if inputs.fit.of_votes:
         make = partial(_helped, estimate, run, items, found, parameters["prior_strength"] == "auto")
-    votes_key = (*(inputs.votes.votes or ()), *dataclasses.astuple(inputs.votes)[1:])
-    prior_key = PRIOR_OF_VOTES if inputs.fit.of_votes else inputs.fit.prior
-    chosen = (method, sorted(parameters.items()), run.seed, version_of("softspread"))
-    classes = found.names.classes.tolist()
-    key = (*votes_key, classes, prior_key, inputs.fit.features, *inputs.fit.models)
-    made_from = (*items.made_from, *key, *chosen)
+    made_from = _made_from(run, inputs, items, found.names.classes)
     with run.stage("fit", own_bars=items.are_many) as tell:
         est = run.remember("fit", made_from, _load_fit, make, _save_fit)
         tell(in_brief(est))
@@ -222,6 +214,15 @@ def fit(run: Run, inputs: FitInputs, *, needs_votes: bool = True) -> Fit:
     if added:
         warn_of_far_items(run, est, base.n_items)
     return Fit(est, items, votes, features is not None)
+
+
+def _made_from(run: Run, inputs: FitInputs, items: Items, classes: AnyArray) -> tuple[Any, ...]:
+    """All that a fit depends on, for the workspace."""
+    votes, fit = inputs.votes, inputs.fit
+    votes_key = (*(votes.votes or ()), *dataclasses.astuple(votes)[1:], classes.tolist())
+    fit_key = (PRIOR_OF_VOTES if fit.of_votes else fit.prior, fit.features, *fit.models)
+    chosen = (method_of(fit.method), sorted(inputs.parameters.items()), run.seed, version_of("softspread"))
+    return (*items.made_from, *votes_key, *fit_key, *chosen)
 
 
 def _helped(
