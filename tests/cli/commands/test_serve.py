@@ -188,6 +188,27 @@ def test_a_real_server_prints_its_links_and_stops_cleanly(tmp_path):
         assert time.monotonic() - begin < 30
 
 
+def test_a_real_server_takes_answers_about_several_classes(tmp_path):
+    """Those of a file count once per person and item; the page asks what applies, and says what off means."""
+    make_files(tmp_path)
+    (tmp_path / "votes.csv").write_text("item,label,annotator\n01.png,bee;cat,zoe\n02.png,,zoe\n")
+    arguments = ["--embeddings", "X.npz", "--classes", ",".join(CLASSES), "--port", "0", "--n-neighbors", "3"]
+    arguments += ["--kind", "multilabel", "--votes", "votes.csv", "--no-auth", "--json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "softspread", "serve", *arguments], cwd=tmp_path, stdout=subprocess.PIPE
+    )
+    try:
+        document = json.loads(b"".join(iter(process.stdout.readline, b"}\n")) + b"}")
+        assert document["taken_in"] == [{"file": "votes.csv", "votes": 2}]
+        with urllib.request.urlopen(document["vote"], timeout=20) as page:
+            text = page.read().decode()
+        assert "Which of these apply?" in text
+        assert "A class that stays off is a no." in text
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+
+
 def test_json_names_the_addresses_and_the_workspace_is_free_again(tmp_path):
     """A script finds the server; another command may use the workspace while it runs."""
     make_files(tmp_path)

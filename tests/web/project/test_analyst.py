@@ -113,7 +113,7 @@ def test_quality_weighs_votes_by_how_their_items_were_chosen(tmp_path):
         assert len(known) - n_brought == 90
         assert (known[:90] >= 0.15 / N_ITEMS).all()
         assert found["votes"] == len(known)
-        assert any("on chosen items, weighted" in note for note in found["notes"])
+        assert any("weighted by how probable the choice" in note for note in found["notes"])
         assert any(f"{n_brought} votes not asked for" in note for note in found["notes"])
 
 

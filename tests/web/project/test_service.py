@@ -1,9 +1,12 @@
 """The project without HTTP: votes become soft labels, on both databases, and nothing is lost by a restart."""
 
+import time
+
 import numpy as np
 import pytest
 
 from softspread.errors import InputError
+from softspread.web.project.analyst import Analyst
 from web.conftest import (
     CLASSES,
     item_names,
@@ -54,3 +57,13 @@ def test_search_finds_parts_of_ids_and_the_exact_one_first(service):
     assert service.search("item-0.1").tolist() == []
     assert service.search("", 5, 3).tolist() == [5, 6, 7]
     assert len(item_names()) == len(service.search("item", 0, 1000))
+
+
+def test_the_map_has_no_values_before_the_first_look(service):
+    """As for a moment after a change: the page asks again."""
+    deadline = time.monotonic() + 30
+    while service.map is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(service.map_values()) == 10 * len(service.items)
+    service.analyst = Analyst(service.state, service.history, {}, lambda: None)
+    assert service.map_values() == b""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softspread._common.extras import needs_extra
-from softspread._common.kinds import SINGLE
+from softspread._common.kinds import MULTILABEL, SINGLE
 from softspread.cli.options import ItemOptions, VoteOptions, auto_or_number, option
 from softspread.cli.runner import Run, command
 from softspread.errors import InputError
@@ -32,6 +32,7 @@ LIBRARIES = (
     ),
     "uvicorn",
 )
+QUESTIONS = "Which class is it?", "Which of these apply?"  # one class per vote, several
 DATA_DIR, DEMO_DIR = Path("softspread-data"), Path("softspread-demo-data")
 
 
@@ -83,7 +84,9 @@ class ServerOptions:
 class VotingOptions:
     """The vote: its question, classes and mode; every field is one of the project's settings."""
 
-    question: Annotated[str, option("What people are asked.")] = "Which class is it?"
+    question: Annotated[
+        str | None, option("What people are asked; default: Which class is it? Or: Which of these apply?")
+    ] = None
     mode: Annotated[str, option("blind, or assisted: shows the soft label before the vote.")] = "blind"
     strategy: Annotated[str, option("Which items to ask about: {strategies}.")] = "uncertainty"
     uniform_share: Annotated[
@@ -127,6 +130,7 @@ def serve(
     logging.getLogger("softspread.web").setLevel(min(level, logging.INFO))  # such as a new alpha
     settings = server.settings(demo) | asdict(voting) | ({} if title is None else {"title": title})
     settings |= {"seed": run.seed, "kind": vote_options.kind, "rest": vote_options.rest}
+    settings["question"] = voting.question or QUESTIONS[vote_options.kind == MULTILABEL]
     settings["alpha"] = auto_or_number("alpha", voting.alpha, float)
     vote_options.check_kind()
     if demo and prior is not None:

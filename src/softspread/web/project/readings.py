@@ -33,7 +33,7 @@ class Reading:
 
     p: FloatArray  # (n, n_classes)
     evidence: FloatArray  # (n,)
-    width: FloatArray  # (n,) of the leading class's interval; of several questions the widest
+    width: FloatArray  # (n,) of the leading class's interval; of several questions the mean
     verdict: AnyArray  # (n,)
     ambiguous: FloatArray  # (n,) how probable it is that people disagree
 
@@ -55,7 +55,7 @@ def read_together(each: Sequence[Reading]) -> Reading:
     return Reading(
         np.column_stack([one.p[:, YES] for one in each]),
         np.mean([one.evidence for one in each], axis=0),
-        np.max([one.width for one in each], axis=0),
+        np.mean([one.width for one in each], axis=0),
         verdict_of_all(np.column_stack([one.verdict for one in each])),
         np.max([one.ambiguous for one in each], axis=0),
     )

@@ -732,9 +732,10 @@ class Service:
 
     def map_values(self) -> bytes:
         """Evidence and uncertainty (float32), then class (uint16), in the order of the places."""
-        if self.map is None:
+        seen = self.analyst
+        if self.map is None or not len(seen.p):  # a new analyst, after a change, has not looked yet
             return b""
-        rows, seen = self.map.rows, self.analyst
+        rows = self.map.rows
         top = seen.p[rows].argmax(axis=1)
         if self.settings.several:  # a number beyond the classes: none of them
             top = np.where(seen.p[rows].max(axis=1) >= 0.5, top, len(self.classes))
