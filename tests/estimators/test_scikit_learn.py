@@ -109,6 +109,19 @@ def test_too_large_sparse_features_are_refused_with_what_to_do():
     assert found.predict(csr_array(X[[1, 38]] + 1e-3)).tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("take", [lambda A: VoteHistogram().fit(A, Y), knn_graph], ids=["fit", "graph"])
+@pytest.mark.parametrize("gap", [np.nan, np.inf])
+def test_gaps_in_features_are_named_by_their_rows(take, gap):
+    """With what to do; scikit-learn's own advice is to take another estimator."""
+    bad = X.copy()
+    bad[[7, 9], 1] = gap
+    with pytest.raises(
+        InputError, match=r"2 of 40 rows hold NaN or infinity, the first is row 7.*Remove"
+    ) as found:
+        take(pd.DataFrame(bad))
+    assert "HistGradientBoosting" not in str(found.value)
+
+
 def test_names_of_items_survive_a_pipeline_that_hands_on_frames():
     """set_output keeps the index, and the index names the items."""
     frame = pd.DataFrame(X, index=[f"item-{k}" for k in range(40)], columns=["a", "b"])

@@ -27,9 +27,21 @@ def features(X: Any, name: str = "X") -> AnyArray:
             check_array(X, dtype=[np.float64, np.float32], ensure_min_samples=1, input_name=name)
         )
     except ValueError as error:
-        problem = str(error)
-        raise InputError(problem if name in problem else f"{name}: {problem}") from error
+        raise InputError(problem_of_features(error, X, name)) from error
     return not_too_large(array, name)
+
+
+def problem_of_features(error: ValueError, X: Any, name: str = "X") -> str:
+    """What scikit-learn says is wrong; of gaps where they are, and what to do."""
+    problem = str(error)
+    if "contains NaN" not in problem and "contains infinity" not in problem:
+        return problem if name in problem else f"{name}: {problem}"
+    bad = np.flatnonzero(~np.isfinite(np.asarray(X, dtype=np.float64)).all(axis=1))
+    return (
+        f"{problem.splitlines()[0].rstrip('.')}: {len(bad):,} of {len(X):,} rows hold NaN or infinity, the "
+        f"first is row {bad[0]} (counted from 0). Remove these items, or fill the gaps, as "
+        "sklearn.impute.SimpleImputer does."
+    )
 
 
 def dense(X: Any, name: str = "X", most_bytes: float = MOST_DENSE_BYTES) -> Any:

@@ -868,12 +868,11 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def read_features(est: BaseEstimator, X: Any, reset: bool) -> AnyArray:
     """(n, d) numbers as scikit-learn checks them; with ``reset`` a fit learns how many, and their names."""
+    X = validation.dense(X)
     try:
-        array = validate_data(
-            est, validation.dense(X), reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=1
-        )
+        array = validate_data(est, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=1)
     except ValueError as error:
-        raise InputError(str(error)) from error
+        raise InputError(validation.problem_of_features(error, X)) from error
     return validation.not_too_large(np.asarray(array))
 
 

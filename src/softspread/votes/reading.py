@@ -188,7 +188,10 @@ def read_y(
 def _votes_of(y: Any, n_items: int, classes: Any, what: str, weights: Any) -> Votes:
     """Labels or counts, one row per item."""
     if y is None:
-        raise InputError(f"{what} must be passed: it requires y to be passed, but the target y is None.")
+        raise InputError(
+            f"{what} is missing: it requires y to be passed, but the target y is None. Pass labels with -1 "
+            "for no vote, counts, or Votes."
+        )
     y = as_frame(y)
     table = validation.labels_or_counts(y)
     if table.ndim not in (1, 2):

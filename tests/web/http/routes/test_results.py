@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from softspread._common import arrow
 from softspread.queries.registry import STRATEGIES
 from web.conftest import N_ITEMS, cast, wait_until_applied
 
@@ -76,3 +77,17 @@ def test_the_map_has_a_place_and_values_for_every_item(voted_world):
     ada = voted_world.program("ada")
     assert len(ada.get("/api/v1/map/places").content) == 12 * N_ITEMS
     assert len(ada.get("/api/v1/map/values").content) == 10 * N_ITEMS
+
+
+def test_without_pyarrow_other_downloads_are_offered(world, monkeypatch):
+    """A Parquet link would not work, so there is none; who asks for the file reads which extra it takes."""
+    ada = world.program("ada")
+    assert "soft_labels.parquet" in ada.get("/dashboard").text
+    monkeypatch.setattr(arrow, "find_spec", lambda name: None)
+    page = ada.get("/dashboard").text
+    assert "soft_labels.csv" in page
+    assert ".parquet" not in page
+    answer = ada.get("/api/v1/export/votes.parquet")
+    assert answer.status_code == 501
+    assert answer.json()["detail"].endswith("needs pyarrow: pip install 'softspread[parquet]'.")
+    assert ada.get("/api/v1/export/votes.csv").status_code == 200
