@@ -196,6 +196,25 @@ def test_the_callers_own_choice_is_asked_with_and_without_weights(clusters, rng)
     assert seen[1][0].min() < 0.1
 
 
+def test_blind_votes_of_two_classes_are_mostly_flagged(clusters):
+    """Eighty votes by the class shares, among eight honest people: flagged in two of three crowds or
+    more, and of the honest ones nobody ever."""
+    graph, truth = clusters
+    second = np.where(truth < 2, 0.9, 0.1)  # probability of the second class: a third of the clusters
+    names = np.repeat(np.array([f"{number}" for number in range(9)], dtype=object), 80)
+    flagged = np.zeros(9, dtype=int)
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        rows = np.concatenate([rng.choice(len(truth), 80, replace=False) for _ in range(9)])
+        r = np.repeat(np.append(rng.uniform(0.6, 1.0, 8), 0.0), 80)
+        columns = (rng.random(len(rows)) < r * second[rows] + (1 - r) * second.mean()).astype(np.int64)
+        votes = VoteTable(rows, columns, np.ones(len(rows)), names)
+        report = fit_annotators(Diffusion(graph, ALPHA), votes, 2).report
+        flagged += report.flag == "does not follow"
+    assert flagged[:8].sum() == 0
+    assert flagged[8] >= 8
+
+
 # ------------------------------------------------------------------------------------------------- real votes
 @pytest.mark.shared
 def test_labelme_reaches_the_published_table(shared_data):
