@@ -66,6 +66,20 @@ class Seen(NamedTuple):
         return np.asarray(-0.5 * ((self.value - expected) / np.hypot(self.error, least * self.value)) ** 2)
 
 
+class SeenShare(NamedTuple):
+    """A share seen among votes, with its standard error and how many uniform votes they are worth."""
+
+    value: float
+    error: float
+    number: float
+
+    def misfit(self, expected: FloatArray, least: float) -> FloatArray:
+        """As Wilson's interval: the error is that of the expectation, where few heavy votes show less."""
+        variance = expected * (1 - expected) / self.number + (0.5 / self.number) ** 2
+        variance = np.maximum(variance, self.error**2) + (least * self.value) ** 2
+        return np.asarray(-0.5 * (self.value - expected) ** 2 / variance)
+
+
 class SeenRange(NamedTuple):
     """A number of which the votes show a range, with the standard error of its ends."""
 
@@ -84,7 +98,7 @@ class Checks(NamedTuple):
 
     brier: Seen
     cross: Seen
-    differ: Seen  # share of votes for another class than the one shown
+    differ: SeenShare  # share of votes for another class than the one shown
     noise: Seen | None  # None where the items with several votes are not a random sample
     entropy: SeenRange | None
 

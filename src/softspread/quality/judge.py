@@ -19,7 +19,7 @@ from softspread.intervals.wilson import wilson
 from softspread.metrics import KL_FLOOR
 from softspread.quality.accuracy import estimate_accuracy
 from softspread.quality.chosen import Importance
-from softspread.quality.doubt import Checks, Measures, Seen, SeenRange, weigh_worlds
+from softspread.quality.doubt import Checks, Measures, Seen, SeenRange, SeenShare, weigh_worlds
 from softspread.quality.entropy import entropy_from_moments, entropy_range, vote_moments
 from softspread.quality.result import Estimate, Quality, Trials, bootstrap, interval_of
 from softspread.quality.worlds import Beliefs, Worlds, draw_worlds
@@ -179,7 +179,8 @@ def _checks(trials: Trials, times: FloatArray, uniform: bool, rule: JudgeRule) -
     scores, n_trials = _Scores.of(trials, times), len(trials.p)
     of_trials = scores.brier, scores.cross, 1 - scores.agreement
     brier, cross, differ = (_seen(drawn, n_trials, rule) for drawn in of_trials)
-    checks = Checks(brier, cross, differ, None, None)
+    worth = float(trials.weights.sum() ** 2 / (trials.weights**2).sum())
+    checks = Checks(brier, cross, SeenShare(*differ, worth), None, None)
     if not uniform:
         return checks
     moments, n_repeated = vote_moments(trials.votes, times), int((trials.votes.sum(axis=1) >= 2).sum())
