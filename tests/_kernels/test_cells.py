@@ -5,15 +5,17 @@ import pytest
 
 from kernel_twins import same_as_python
 from softspread._kernels.cells import (
+    LANES,
     _two_means,
     assign_items,
-    describe_cells,
-    four_squared,
-    insert_sorted,
-    nearest_centres,
+    average_cells,
+    block_squared,
+    measure_cells,
+    pack_cells,
+    pack_listed,
     part_at,
     replace_farthest,
-    scan_rows,
+    scan_blocks,
     scan_within,
     split_nodes,
     visit_cells,
@@ -30,12 +32,62 @@ def all_squared(queries, rows):
     return ((queries[:, None] - rows[None]) ** 2).sum(axis=2)
 
 
-@pytest.mark.parametrize("d", [1, 7, 20])
-def test_four_squared_distances_at_once(d):
-    """The four are those of the rows named."""
-    rows = whole_numbers((6, d))
-    _, found = same_as_python(four_squared, lambda: (rows[0], rows, 1, 5, 5, 2))
-    np.testing.assert_array_equal(found, all_squared(rows[:1], rows[[1, 5, 5, 2]])[0])
+def blocks_of(rows):
+    """The rows side by side."""
+    packed = np.empty((-(-len(rows) // LANES), rows.shape[1], LANES), np.float32)
+    pack_listed(rows, np.arange(len(rows)), packed)
+    return packed
+
+
+def cells_of(rows, starts):
+    """Blocks, their starts, centres, radii and spreads of cells."""
+    blocks = np.concatenate([[0], np.cumsum(-(-np.diff(starts) // LANES))])
+    packed = np.empty((blocks[-1], rows.shape[1], LANES), np.float32)
+    n_cells = len(starts) - 1
+    pack_cells(rows, starts, blocks, packed, 0, n_cells)
+    centres = np.zeros((n_cells, rows.shape[1]), np.float32)
+    radii, spreads = np.zeros((2, n_cells), np.float32)
+    average_cells(rows, starts, centres, 0, n_cells)
+    measure_cells(rows, starts, centres, radii, spreads, 0, n_cells)
+    return packed, blocks, centres, radii, spreads
+
+
+@pytest.mark.parametrize("d", [1, 4, 7, 20])
+def test_a_block_is_compared_at_once(d):
+    """Every lane holds the squared distance of its row; that of padding is infinite."""
+    rows = whole_numbers((LANES - 2, d))
+    block = blocks_of(rows)[0]
+    (_, _, squared), _ = same_as_python(block_squared, lambda: (rows[3], block, np.empty(LANES, np.float32)))
+    np.testing.assert_array_equal(squared[:-2], all_squared(rows[3:4], rows)[0])
+    assert np.isinf(squared[-2:]).all()
+
+
+@pytest.mark.parametrize("n_listed", [0, 1, LANES, LANES + 3])
+def test_listed_rows_stand_side_by_side(n_listed):
+    """In the order of the list, whose padding is left out."""
+    rows, listed = whole_numbers((30, 3)), np.full(LANES + 4, -1)
+    listed[:n_listed] = np.random.default_rng(2).permutation(30)[:n_listed]
+    (_, _, packed), count = same_as_python(
+        pack_listed, lambda: (rows, listed, np.zeros((2, 3, LANES), np.float32))
+    )
+    lanes = packed.transpose(0, 2, 1).reshape(2 * LANES, 3)
+    assert count == n_listed
+    np.testing.assert_array_equal(lanes[:n_listed], rows[listed[:n_listed]])
+    assert np.isinf(lanes[n_listed:]).all()
+
+
+def test_cells_are_packed_one_after_another():
+    """A cell begins a block of its own; one without items has none."""
+    rows, starts = whole_numbers((40, 2)), np.array([0, 20, 20, 23, 40])
+    blocks = np.array([0, 2, 2, 3, 5])
+    (_, _, _, packed, _, _), _ = same_as_python(
+        pack_cells, lambda: (rows, starts, blocks, np.zeros((5, 2, LANES), np.float32), 0, 4)
+    )
+    lanes = packed.transpose(0, 2, 1)
+    np.testing.assert_array_equal(lanes[:2].reshape(-1, 2)[:20], rows[:20])
+    np.testing.assert_array_equal(lanes[2, :3], rows[20:23])
+    np.testing.assert_array_equal(lanes[3:].reshape(-1, 2)[:17], rows[23:])
+    assert np.isinf(lanes[2, 3:]).all()
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 12])
@@ -58,92 +110,98 @@ def test_a_heap_keeps_the_nearest(size):
     np.testing.assert_array_equal(values[ids], squared)
 
 
-@pytest.mark.parametrize(("first", "last"), [(0, 1), (2, 5), (0, 8), (3, 10), (4, 4)])
-def test_a_scan_offers_every_row_once(first, last):
-    """Also where the rows are no multiple of four."""
-    rows = whole_numbers((10, 3))
+@pytest.mark.parametrize("n", [1, LANES, LANES + 5, 3 * LANES])
+def test_a_scan_offers_every_row_once(n):
+    """Also where the last block is not full."""
+    rows = whole_numbers((n, 3))
+    query = np.full(3, 20, np.float32)  # no copy of a row
 
     def arguments():
-        k = 12
-        return rows[0], rows, first, last, np.full(k, np.inf, np.float32), np.full(k, -1, np.int32)
+        k = 4 * LANES
+        heap = np.full(k, np.inf, np.float32), np.full(k, -1, np.int32)
+        return query, blocks_of(rows), 100, *heap, np.empty(LANES, np.float32)
 
-    (_, _, _, _, squared, ids), _ = same_as_python(scan_rows, arguments)
-    assert sorted(ids[ids >= 0].tolist()) == list(range(first, last))
-    np.testing.assert_array_equal(squared[ids >= 0], all_squared(rows[:1], rows)[0, ids[ids >= 0]])
+    (_, _, _, squared, ids, _), _ = same_as_python(scan_blocks, arguments)
+    assert sorted(ids[ids >= 0].tolist()) == list(range(100, 100 + n))
+    np.testing.assert_array_equal(squared[ids >= 0], all_squared(query[None], rows)[0, ids[ids >= 0] - 100])
 
 
-@pytest.mark.parametrize("n_listed", [0, 1, 3, 6, 9])
-def test_the_nearest_listed_centres_come_first(n_listed):
-    """Only those listed, nearest first; nothing where the list is too short."""
-    centres = whole_numbers((12, 4))
-    listed = np.full(10, -1, dtype=np.int32)
-    listed[:n_listed] = np.random.default_rng(2).permutation(12)[:n_listed]
+def test_a_scan_ends_when_enough_copies_are_found():
+    """Which of many copies are found does not matter."""
+    rows = np.ones((5 * LANES, 2), np.float32)
 
     def arguments():
-        return centres[0] + 1, centres, listed, np.empty(4, np.float32), np.full(4, -1, np.int32)
+        heap = np.full(3, np.inf, np.float32), np.full(3, -1, np.int32)
+        return rows[0], blocks_of(rows), 0, *heap, np.empty(LANES, np.float32)
 
-    (x, _, _, squared, chosen), _ = same_as_python(nearest_centres, arguments)
-    expected = np.sort(all_squared(x[None], centres[listed[:n_listed]])[0])[:4]
-    np.testing.assert_array_equal(squared[: len(expected)], expected)
-    np.testing.assert_array_equal(all_squared(x[None], centres[chosen[: len(expected)]])[0], expected)
-    assert np.isinf(squared[len(expected) :]).all()
+    (_, _, _, squared, ids, _), _ = same_as_python(scan_blocks, arguments)
+    assert not squared.any()
+    assert ((ids >= 0) & (ids < LANES)).all()
 
 
-def test_items_walk_to_a_centre_nearer_than_all_near_it():
-    """From list to list; each step is one to a nearer centre."""
-    X, centres = whole_numbers((30, 3)), whole_numbers((5, 3), seed=3)
-    near = np.array([[0, 1, 2], [1, 0, -1], [2, 4, 3], [3, 2, 4], [4, 2, -1]], dtype=np.int32)
-    homes = np.arange(30, dtype=np.int32) % 5
-    (_, moved, _, _, _, _), _ = same_as_python(assign_items, lambda: (X, homes.copy(), centres, near, 3, 30))
+def test_items_move_to_the_nearest_centre_near_theirs():
+    """Only the items named move; none to a copy of its centre, even if copies fill the list."""
+    X, centres = whole_numbers((30, 3)), whole_numbers((6, 3), seed=3)
+    centres[4] = centres[5] = centres[1]
+    near = np.array([[0, 1, 2], [4, 1, 0], [2, 4, 3], [3, 2, 4], [4, 1, -1], [4, 1, -1]], dtype=np.int32)
+    homes, items = np.arange(30, dtype=np.int32) % 6, np.arange(3, 30)
+    (_, _, moved, _, _), _ = same_as_python(assign_items, lambda: (X, items, homes.copy(), centres, near))
     np.testing.assert_array_equal(moved[:3], homes[:3])
     squared = all_squared(X, centres)
-    for item in range(3, 30):
-        known = near[moved[item]][near[moved[item]] >= 0]
+    for item in items:
+        known = near[homes[item]][near[homes[item]] >= 0]
         assert squared[item, moved[item]] == squared[item, known].min()
-        assert squared[item, moved[item]] <= squared[item, homes[item]]
+        if squared[item, moved[item]] == squared[item, homes[item]]:
+            assert moved[item] == homes[item]
 
 
-def test_cells_are_described_by_mean_and_radius():
-    """No row is farther from its centre than the radius says, and one is about as far."""
-    rows = whole_numbers((12, 3))
-    starts = np.array([0, 4, 5, 12])
-
-    def arguments():
-        return rows, starts, np.zeros((3, 3), np.float32), np.zeros(3, np.float32), 0, 3
-
-    fast, _ = same_as_python(describe_cells, arguments)
+def test_cells_are_described_by_mean_radius_and_spread():
+    """No row is farther from its centre than the radius says, one is about as far; no items, no extent."""
+    rows, starts = whole_numbers((12, 3)), np.array([0, 4, 5, 12, 12])
+    (_, _, centres, _, _), _ = same_as_python(
+        average_cells, lambda: (rows, starts, np.zeros((4, 3), np.float32), 0, 3)
+    )
+    (*_, radii, spreads, _, _), _ = same_as_python(
+        measure_cells,
+        lambda: (rows, starts, centres, np.ones(4, np.float32), np.ones(4, np.float32), 0, 4),
+    )
     for cell in range(3):
         members = rows[starts[cell] : starts[cell + 1]]
-        np.testing.assert_allclose(fast[2][cell], members.mean(axis=0), rtol=1e-6)
-        farthest = np.sqrt(((members.astype(float) - fast[2][cell]) ** 2).sum(axis=1)).max()
-        assert farthest <= fast[3][cell] <= farthest * (1 + 3e-5)
+        np.testing.assert_allclose(centres[cell], members.mean(axis=0), rtol=1e-6)
+        squared = ((members.astype(float) - centres[cell]) ** 2).sum(axis=1)
+        assert np.sqrt(squared.max()) <= radii[cell] <= np.sqrt(squared.max()) * (1 + 3e-5)
+        np.testing.assert_allclose(spreads[cell], squared.mean(), rtol=1e-5)
+    assert radii[3] == spreads[3] == 0
 
 
-@pytest.mark.parametrize("n_visits", [1, 2, 4])
-def test_visits_find_the_nearest_rows_of_the_nearest_cells(n_visits):
-    """Leaving cells out by their radius changes nothing."""
-    rows = whole_numbers((20, 2), most=30)
+@pytest.mark.parametrize("reach", [0.25, 0.5, 1.0, 3.0, np.inf])
+def test_visits_find_the_nearest_rows_of_the_cells_within_reach(reach):
+    """Cell after cell of the list, as written; leaving cells out by their radius changes nothing."""
+    rows = whole_numbers((80, 2), most=30)
     rows = rows[np.argsort(rows[:, 0], kind="stable")]
-    starts = np.array([0, 3, 9, 15, 20])
-    centres, radii = np.zeros((4, 2), np.float32), np.zeros(4, np.float32)
-    describe_cells(rows, starts, centres, radii, 0, 4)
-    near = np.tile(np.arange(4, dtype=np.int32), (4, 1))
-    queries = rows[::3] + 1
+    starts = np.array([0, 3, 20, 50, 50, 80])
+    packed, blocks, centres, radii, spreads = cells_of(rows[:, :], np.array([0, 3, 20, 50, 80]))
+    blocks = np.insert(blocks, 3, blocks[3])  # a cell without items between the last two
+    centres, radii, spreads = (np.insert(part, 3, 0, axis=0) for part in (centres, radii, spreads))
+    near = np.array([[0, 1, 2, 3, 4], [1, 0, 2, 4, -1], [2, 1, 4, 3, 0], [3, 2, 1, 0, 4], [4, 3, 2, 1, 0]])
+    queries, homes = rows[::3] + 1, np.repeat(np.arange(5), np.diff(starts))[::3].astype(np.int32)
 
     def arguments():
-        q, k = len(queries), 4
-        ids, squared = np.empty((q, k), np.int32), np.empty((q, k), np.float32)
-        homes = np.zeros(q, np.int32)
-        return queries, homes, rows, starts, centres, radii, near, n_visits, ids, squared
+        found = np.empty((len(queries), 4), np.int32), np.empty((len(queries), 4), np.float32)
+        how = centres, radii, spreads, near.astype(np.int32), np.float32(reach)
+        return queries, homes, packed, blocks, starts, *how, *found
 
     (*_, ids, squared), _ = same_as_python(visit_cells, arguments)
     for row, x in enumerate(queries):
-        cells = np.argsort(((centres - x) ** 2).sum(axis=1), kind="stable")[:n_visits]
-        seen = np.concatenate([np.arange(starts[cell], starts[cell + 1]) for cell in cells])
-        expected = np.sort(((rows[seen] - x) ** 2).sum(axis=1))[:4]
-        np.testing.assert_array_equal(np.sort(squared[row])[: len(expected)], expected)
+        best = np.full(4, np.inf)
+        for cell in near[homes[row]][near[homes[row]] >= 0]:
+            limit = best.max()
+            if limit > 0 and ((x - centres[cell]) ** 2).sum() <= reach * (limit + spreads[cell] / 2):
+                members = rows[starts[cell] : starts[cell + 1]]
+                best = np.sort(np.concatenate([best, ((members - x) ** 2).sum(axis=1)]))[:4]
+        np.testing.assert_array_equal(np.sort(squared[row]), best)
         found = ids[row][ids[row] >= 0]
-        assert len(set(found.tolist())) == len(found) == len(expected)
+        assert len(set(found.tolist())) == len(found) == np.isfinite(best).sum()
 
 
 def test_a_scan_within_a_limit_is_exact():
@@ -151,14 +209,13 @@ def test_a_scan_within_a_limit_is_exact():
     rows = whole_numbers((40, 2), most=30)
     rows = rows[np.argsort(rows[:, 0], kind="stable")]
     starts = np.arange(0, 41, 5)
-    centres, radii = np.zeros((8, 2), np.float32), np.zeros(8, np.float32)
-    describe_cells(rows, starts, centres, radii, 0, 8)
+    packed, blocks, centres, radii, _ = cells_of(rows, starts)
     queries = rows[::7] + 1
     true = np.sort(all_squared(queries, rows), axis=1)[:, :3]
 
     def arguments():
         found = np.empty((len(queries), 3), np.int32), np.empty((len(queries), 3), np.float32)
-        return queries, true[:, -1].copy(), rows, starts, centres, radii, *found
+        return queries, true[:, -1].copy(), packed, blocks, starts, centres, radii, *found
 
     (*_, squared), _ = same_as_python(scan_within, arguments)
     np.testing.assert_array_equal(np.sort(squared, axis=1), true)
@@ -208,14 +265,3 @@ def test_coinciding_items_have_no_direction():
     normal = np.ones(3, np.float32)
     _two_means(np.ones((5, 3), np.float32), np.arange(5), 0, 5, normal)
     assert not normal.any()
-
-
-def test_insertion_keeps_a_list_sorted():
-    """The last entry goes."""
-
-    def arguments():
-        return np.array([1, 3, 8], np.float32), np.array([10, 30, 80], np.int32), np.float32(2), 20
-
-    (keys, values, *_), _ = same_as_python(insert_sorted, arguments)
-    np.testing.assert_array_equal(keys, [1, 2, 3])
-    np.testing.assert_array_equal(values, [10, 20, 30])

@@ -27,16 +27,30 @@ def clusters(rng, n=600, d=4):
 
 
 def test_every_item_is_in_one_cell(rng):
-    """Rows are the items in another order, cells cover them without gap, none is empty."""
+    """Rows are the items in another order, cells cover them without gap, few are empty."""
     X = clusters(rng)
     cells = cut_into_cells(X, Workers(1), SMALL)
     assert sorted(cells.order.tolist()) == list(range(600))
     np.testing.assert_array_equal(cells.rows, X[cells.order])
     assert cells.starts[0] == 0
     assert cells.starts[-1] == 600
-    assert (np.diff(cells.starts) > 0).all()
+    assert (np.diff(cells.starts) > 0).mean() > 0.9
     assert cells.n_cells > 600 / 16
-    np.testing.assert_array_equal(np.bincount(cells.homes()), np.diff(cells.starts))
+    sizes = np.bincount(cells.homes(), minlength=cells.n_cells)
+    np.testing.assert_array_equal(sizes, np.diff(cells.starts))
+
+
+@pytest.mark.parametrize("d", [2, 12])
+def test_items_are_in_the_cell_whose_centre_is_nearest(rng, d):
+    """Nearly all, outliers too, however few near cells are listed."""
+    X = clusters(rng, d=d)
+    X[:8] *= 30
+    cells = cut_into_cells(X, Workers(1), SMALL, n_near=20)
+    squared = ((cells.rows[:, None] - cells.centres[None]) ** 2).sum(axis=2)
+    own = squared[np.arange(600), cells.homes()]
+    assert (own <= squared.min(axis=1) * (1 + 1e-5)).mean() > 0.99
+    outliers = np.isin(cells.order, range(8))
+    np.testing.assert_allclose(own[outliers], squared[outliers].min(axis=1), rtol=1e-5)
 
 
 def test_a_cell_is_near_itself_first(rng):
@@ -52,7 +66,7 @@ def test_visiting_every_cell_is_exact(rng):
     X = clusters(rng)
     cells = cut_into_cells(X, Workers(1), SMALL, n_near=10_000)
     queries = clusters(rng, n=30)
-    ids, squared = nearest_in_cells(cells, queries, np.zeros(30, np.int32), 7, cells.n_cells, Workers(1))
+    ids, squared = nearest_in_cells(cells, queries, np.zeros(30, np.int32), 7, np.inf, Workers(1))
     true = np.sort(((queries[:, None] - X[None]) ** 2).sum(axis=2), axis=1)[:, :7]
     np.testing.assert_allclose(np.sort(squared, axis=1), true, rtol=1e-5)
     own = ((X[cells.order[ids]] - queries[:, None]) ** 2).sum(axis=2)
@@ -69,26 +83,32 @@ def test_the_sample_that_tunes_is_searched_exactly(rng):
 
 
 def test_lists_grow_until_the_target_is_reached(rng):
-    """However short they are at first; more visits never find less."""
+    """However short they are at first; the search finds no less than was promised on the sample."""
     X = rng.normal(size=(600, 12)).astype(np.float32)
     cells = cut_into_cells(X, Workers(1), SMALL, n_near=2)
-    longer, n_visits = _tuned(cells, np.arange(0, 600, 3), 10, Workers(1))
+    sample = np.arange(0, 600, 3)
+    longer, reach = _tuned(cells, sample, 10, 0.98, Workers(1))
     assert longer.near.shape[1] > 2
-    found = nearest_in_cells(longer, longer.rows, longer.homes(), 10, n_visits, Workers(1))[1]
+    assert reach < np.inf
+    found = nearest_in_cells(longer, longer.rows, longer.homes(), 10, reach, Workers(1))[1]
     limit = true_in_cells(longer, longer.rows, longer.homes(), 10, Workers(1))[1].max(axis=1, keepdims=True)
-    assert (found <= limit).mean() > 0.99
+    reached = found <= limit * (1 + 1e-6)
+    assert reached[sample].mean() >= 0.98
+    assert 0.97 < reached.mean() < 1
 
 
 def test_copies_are_spread_over_several_cells():
     """No cell is so large that comparing all its items with each other would take long."""
-    cells = cut_into_cells(np.zeros((2000, 2), np.float32), Workers(1), CellRule(all_pairs=60))
+    X = np.zeros((3000, 2), np.float32)
+    X[::3] = np.random.default_rng(0).normal(size=(1000, 2))
+    cells = cut_into_cells(X, Workers(1), CellRule(all_pairs=60))
     assert np.diff(cells.starts).max() <= cells.rule.most_items
 
 
 def test_too_few_rows_in_sight_are_marked(rng):
-    """Where the visited cells hold fewer rows than asked for, the rest is -1."""
-    cells = cut_into_cells(clusters(rng), Workers(1), SMALL)
-    ids, squared = nearest_in_cells(cells, cells.rows[:5], cells.homes()[:5], 80, 1, Workers(1))
+    """Where the listed cells hold fewer rows than asked for, the rest is -1."""
+    cells = cut_into_cells(clusters(rng), Workers(1), SMALL, n_near=1)
+    ids, squared = nearest_in_cells(cells, cells.rows[:5], cells.homes()[:5], 80, np.inf, Workers(1))
     sizes = np.diff(cells.starts)[cells.homes()[:5]]
     np.testing.assert_array_equal((ids >= 0).sum(axis=1), sizes)
     np.testing.assert_array_equal(np.isinf(squared), ids < 0)
@@ -99,9 +119,9 @@ def test_threads_do_not_change_cells(rng):
     rule = replace(SMALL, part=50)
     X = clusters(rng)
     one, three = cut_into_cells(X, Workers(1), rule), cut_into_cells(X, Workers(3), rule)
-    for name in ("order", "starts", "centres", "radii", "near"):
+    for name in ("order", "starts", "packed", "centres", "radii", "spreads", "near"):
         np.testing.assert_array_equal(getattr(one, name), getattr(three, name))
-    found = [nearest_in_cells(one, one.rows, one.homes(), 5, 4, Workers(threads)) for threads in (1, 3)]
+    found = [nearest_in_cells(one, one.rows, one.homes(), 5, 2.0, Workers(threads)) for threads in (1, 3)]
     np.testing.assert_array_equal(found[0], found[1])
 
 
@@ -131,5 +151,5 @@ def test_visits_are_tuned_on_enough_items_to_rely_on(seed):
     with Workers(1) as workers:
         found = search_cells(X, 10, workers, np.random.default_rng(seed), False)
         limit = nearest_by_products(X, X, 11, workers)[1][:, -1:] * (1 + 1e-5)
-    assert found.details["visits"] < found.details["cells"]
+    assert found.details["listed"] < found.details["cells"]
     assert (found.squared <= limit).mean() >= 0.999

@@ -124,7 +124,7 @@ def measured_neighbors(
     Neighbors
         (n, n_neighbors), nearest first.
     """
-    fresh = np.arange(len(X)) if spent is None else np.setdiff1d(np.arange(len(X)), spent)
+    fresh = np.delete(np.arange(len(X)), [] if spent is None else spent)
     few = len(fresh) <= RECALL_SAMPLE
     judged = np.arange(len(X)) if few else rng.choice(fresh, RECALL_SAMPLE, replace=False)
     return _judge(X, _finish(X, found, n_neighbors, workers, index, np.nan, details), judged, workers)
