@@ -54,12 +54,20 @@ def test_an_item_that_no_vote_reaches_has_no_votes_behind_it():
     assert len(explain(Diffusion(graph, 0.9), VoteTable.empty(), 0)) == 0
 
 
+@pytest.mark.parametrize("normalization", ["symmetric", "random_walk"])
+@pytest.mark.parametrize("edges", [20_000_000, 0], ids=["push", "solve"])
 @pytest.mark.parametrize("alpha", [0.5, 0.9, 0.99])
-def test_among_many_items_the_heaviest_votes_are_known_to_a_thousandth_of_the_whole(rng, alpha):
-    """Against the solve to many digits, also where little has arrived; all votes are solved for in full."""
-    diffusion = Diffusion(knn_graph(rng.normal(size=(3000, 3)), n_neighbors=8), alpha, solver="cg")
-    votes = VoteTable(rng.integers(0, 3000, 300), rng.integers(0, 3, 300), np.ones(300))
-    state, many = SpreadState(diffusion, votes, 3), HeaviestRule(from_items=0)
+def test_among_many_items_the_heaviest_votes_are_known_to_a_thousandth_of_the_whole(
+    rng, alpha, edges, normalization
+):
+    """Against the solve to many digits, also where little has arrived; all votes are solved for in full.
+
+    A push may go on for as long as it takes, or not begin; votes may be of any weight.
+    """
+    graph = knn_graph(rng.normal(size=(3000, 3)), n_neighbors=8, normalization=normalization)
+    diffusion = Diffusion(graph, alpha, solver="cg")
+    votes = VoteTable(rng.integers(0, 3000, 300), rng.integers(0, 3, 300), rng.uniform(0.2, 2.0, 300))
+    state, many = SpreadState(diffusion, votes, 3), HeaviestRule(from_items=0, edges=edges)
     state.solve()
     evidence = state.evidence()
     for row in (0, int(evidence.argmin()), int(evidence.argmax())):
@@ -67,6 +75,6 @@ def test_among_many_items_the_heaviest_votes_are_known_to_a_thousandth_of_the_wh
         quick = explain(diffusion, votes, row, 10, evidence=float(evidence[row]), rule=many)
         exact = {(r, c): w for r, c, w in zip(full.rows, full.columns, full.weights, strict=True)}
         for r, c, weight in zip(quick.rows, quick.columns, quick.weights, strict=True):
-            assert abs(weight - exact[r, c]) <= 2e-3
+            assert abs(weight - exact[r, c]) <= 1.01e-3
         whole = explain(diffusion, votes, row, evidence=float(evidence[row]), rule=many)
         np.testing.assert_array_equal(whole.weights, full.weights)

@@ -57,16 +57,20 @@ class LocalColumns:
 
     def __call__(self, alpha: float, row: int, rows: IntArray) -> FloatArray:
         """(len(rows),) what arrives at ``row`` from a unit source at each of ``rows``; never too much."""
+        return self.with_level(alpha, row, rows)[0]
+
+    def with_level(self, alpha: float, row: int, rows: IntArray) -> tuple[FloatArray, float]:
+        """The same, and the level at which the push ended: the floor, or more where edges ran out."""
         graph, (x, r, scratch) = self._graph, self._unit
         system, seed, inner = graph.inner_system(alpha), graph.rank[row], graph.rank[rows]
         r[seed] = 1.0
-        _, n_touched, _ = push_residual(system, x, r, seed[None], self._floor, self._edges, scratch)
+        level, n_touched, _ = push_residual(system, x, r, seed[None], self._floor, self._edges, scratch)
         found = x[inner]
         touched = scratch.touched[:n_touched]
         x[touched] = r[touched] = 0.0
         if graph.normalization == "random_walk":
             found *= system.root[inner] / system.root[seed]
-        return np.asarray(found)
+        return np.asarray(found), level
 
 
 def weighted_reach(diffusion: Diffusion, weights: FloatArray, tol: float = 1e-3) -> FloatArray:

@@ -2,9 +2,10 @@
 
     p_i = sum_j w_ij e_{c_j}  (up to the prior),  w_ij = phi_ij / N_i over all votes j   theory: [explanation]
 
-One solve from item i gives the weights of all votes, because S is symmetric. Among many items, where
-only the heaviest are asked for, it goes no further than weights known to a thousandth of the whole, theory
-[entry bound].
+One solve from item i gives the weights of all votes, because S is symmetric. Among many items, where only
+the heaviest are asked for, a push from item i does: it goes no further than weights known to a thousandth of
+the whole, theory [push bound]. Where that takes too many edges, alpha close to 1, a loose solve gives as
+much, theory [entry bound].
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from softspread._common.types import FloatArray
 from softspread.diffusion.diffusion import PROFILE_TOL, Diffusion
+from softspread.diffusion.local_reach import LocalColumns
 from softspread.diffusion.solver import entry_bound
 from softspread.votes.table import VoteTable
 
@@ -23,7 +26,8 @@ class HeaviestRule:
 
     from_items: int = 100_000  # below, a solve to many digits takes a fifth of a second
     error: float = 1e-3  # of what the item has received in all: no weight is off by more
-    loosest: float = 1e-4  # relative residual
+    edges: int = 20_000_000  # of the push, about a tenth of a second; beyond, a solve takes no longer
+    loosest: float = 1e-4  # relative residual of that solve
 
 
 RULE = HeaviestRule()
@@ -53,13 +57,32 @@ def explain(
     -------
     Votes on one item for one class by one annotator are one row; none where no vote reaches the item
     """
-    tol = PROFILE_TOL
-    if top is not None and evidence is not None and diffusion.n_items >= rule.from_items:
-        tol = float(np.clip(rule.error * evidence / entry_bound(diffusion.alpha, 1.0), tol, rule.loosest))
-    reach = np.maximum(diffusion.reach_of_votes(row, votes.rows, tol), 0.0)
-    share = reach * votes.weights
-    shares = share / max(float(share.sum()), np.finfo(np.float64).tiny)
-    return heaviest(votes.with_weights(shares), top)
+    if top is None or evidence is None or diffusion.n_items < rule.from_items:
+        reach = np.maximum(diffusion.reach_of_votes(row, votes.rows, PROFILE_TOL), 0.0)
+        share = reach * votes.weights
+        whole = float(share.sum())
+    else:
+        share, whole = _loose_shares(diffusion, votes, row, evidence, rule), evidence
+    return heaviest(votes.with_weights(share / max(whole, np.finfo(np.float64).tiny)), top)
+
+
+def _loose_shares(
+    diffusion: Diffusion, votes: VoteTable, row: int, evidence: float, rule: HeaviestRule
+) -> FloatArray:
+    """What each vote brings to the item, off by at most ``rule.error`` of what has arrived in all."""
+    if not len(votes):
+        return np.zeros(0)
+    alpha, error = diffusion.alpha, rule.error * evidence
+    scales, spread = diffusion.scales(votes.rows), diffusion.root_degrees(votes.rows)
+    if diffusion.graph.normalization == "random_walk":
+        spread = spread**2 / diffusion.root_degrees(np.array([row]))
+    widest = float((spread / scales * np.abs(votes.weights)).max())  # missed per floor / (1 - alpha)
+    floor = error * (1 - alpha) / max(widest, np.finfo(np.float64).tiny)
+    found, level = LocalColumns(diffusion.graph, floor, rule.edges).with_level(alpha, row, votes.rows)
+    if level <= floor:
+        return np.asarray(found / scales * votes.weights)
+    tol = float(np.clip(error / entry_bound(alpha, 1.0), PROFILE_TOL, rule.loosest))
+    return np.maximum(diffusion.reach_of_votes(row, votes.rows, tol), 0.0) * votes.weights
 
 
 def heaviest(votes: VoteTable, top: int | None = None) -> VoteTable:
