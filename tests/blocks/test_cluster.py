@@ -62,6 +62,17 @@ def test_any_number_of_workers_gives_the_bits_of_one_process(tmp_path, serial, n
         assert (run(tmp_path, client).read().p == serial.p).all()
 
 
+@pytest.mark.parametrize("n_parts", [1, 2, 3, 7, 50])
+def test_blocks_are_dealt_out_evenly(n_parts):
+    """Every block in one part, no part empty, none with more than its share and half of the largest block."""
+    sizes = np.random.default_rng(0).integers(50, 150, size=20)
+    parts = cluster.parts_of(sizes, n_parts)
+    assert sorted(block for part in parts for block in part) == list(range(20))
+    assert 0 < len(parts) <= n_parts
+    assert len(parts) == min(n_parts, 20)
+    assert max(sizes[part].sum() for part in parts) <= sizes.sum() / n_parts + sizes.max()
+
+
 @pytest.mark.parametrize("stage", ["neighbors", "scales", "mass-0024", "labels"])
 def test_a_killed_worker_changes_nothing(tmp_path, serial, local, stage):
     """kill -9 of a worker that is about to write the stage: its tasks run elsewhere."""

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from small_blocks import N_ITEMS, items, rows_by_place, small_runner
+from small_blocks import N_ITEMS, items, rows_by_place, runner_with_graph, small_runner
 from softspread._common.threads import Workers
-from softspread.blocks.partition import CellRule, choose_centres, two_nearest
+from softspread.blocks.partition import CellRule, choose_centres, gap_to_plane, reach_at_most, two_nearest
 
 
 @pytest.mark.parametrize("coincide", [False, True])
@@ -68,3 +68,40 @@ def test_every_item_is_in_one_block(tmp_path, group_cells):
     assert sorted(rows.tolist()) == list(range(N_ITEMS))
     X = np.concatenate([runner.job.store.read("vectors", block, ["X"])["X"] for block in range(n)])
     assert (items()[0][rows] == X).all()
+
+
+def test_no_item_stays_at_home_that_has_a_neighbour_in_its_second_cell(tmp_path):
+    """Against all distances; and some items do stay at home."""
+    k = 8
+    runner = runner_with_graph(tmp_path, n_neighbors=k, block_items=60)
+    store, at_home = runner.job.store, 0
+    centres, layout = store.read("cells", 0)["centres"], runner.job.layout
+    for block in range(layout.n_blocks):
+        found = store.read("vectors", block)
+        X = found["X"]
+        inside = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+        kth = np.sort(inside, axis=1)[:, k]
+        second = two_nearest(X, found["rows"], centres, Workers(1))[1]
+        for row in np.flatnonzero(found["second"] < 0):
+            there = store.read("vectors", int(layout.block_of_cell[second[row]]), ["X"])["X"]
+            assert np.sqrt(((there - X[row]) ** 2).sum(axis=1)).min() >= kth[row]
+            at_home += 1
+    assert at_home > 0.1 * N_ITEMS
+
+
+@pytest.mark.parametrize("n", [5, 20, 47, 400])
+def test_the_reach_of_a_window_is_never_too_small(n):
+    """At least the distance to the k-th neighbour, also of the last items and beside copies."""
+    X = np.random.default_rng(0).normal(size=(n, 3)).astype(np.float32)
+    X[: n // 4] = X[0]
+    squared = ((X[:, None].astype(np.float64) - X) ** 2).sum(axis=2)
+    kth = np.sqrt(np.sort(squared, axis=1)[:, 5]) if n > 5 else np.full(n, np.inf)
+    found = reach_at_most(X, 5, CellRule(windows_at_once=3))
+    assert (found >= kth * (1 - 1e-9)).all()
+    assert n <= 5 or np.isfinite(found).all()
+
+
+def test_gaps_to_the_plane_between_two_centres():
+    """On a line the middle is half-way; a copy of the centre is no farther than the item itself."""
+    own, others = np.zeros(1), np.array([[4.0], [4.0], [0.0]])
+    assert gap_to_plane(np.array([[1.0], [-1.0], [1.0]]), own, others).tolist() == [1.0, 3.0, 0.0]

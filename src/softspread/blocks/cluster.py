@@ -1,7 +1,10 @@
 """The same tasks on a Dask cluster: it schedules, moves and repeats them; blocks and checkpoints are files.
 
     stage of blocks        one task per block, as soon as a worker is free
-    segment of the solve   one static graph: step of a block <- its last state and its neighbours' boundaries
+    segment of the solve   one static graph: step of some blocks <- their last state and others' boundaries
+
+A step of one block takes some milliseconds, as long as the scheduler needs for a task. So the blocks are
+dealt out in as many parts as there are threads, and a task makes a step of all blocks of a part.
 
 A worker that dies takes only its tasks with it, which Dask runs again elsewhere; a lost scheduler ends the
 run, and the next call goes on from the files. There are no sums over all items between steps, so no step
@@ -12,9 +15,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from softspread._common.extras import needs_extra
 from softspread._common.threads import Workers
-from softspread._common.types import AnyArray
+from softspread._common.types import AnyArray, FloatArray
 from softspread._common.versions import versions
 from softspread.blocks.chebyshev import RightSide, omegas, residual_of_block
 from softspread.blocks.job import Job
@@ -59,8 +64,10 @@ class OnCluster:
         """Each segment is one graph that ends with a checkpoint."""
         for first, last in spans:
             with lost_cluster_explained():
+                n_threads = sum(self.client.nthreads().values())
+                parts = parts_of(np.diff(job.layout.starts), max(1, n_threads))
                 saved = self.client.compute(
-                    segment_graph(job, first, last, n_columns, final=last == spans[-1][1])
+                    segment_graph(job, first, last, n_columns, parts, final=last == spans[-1][1])
                 )
                 self.client.gather(saved)
             yield last
@@ -70,81 +77,97 @@ def _same(job: Job) -> Job:
     return job
 
 
-def segment_graph(job: Job, first: int, last: int, n_columns: int, *, final: bool) -> list[Any]:
-    """Delayed writes of all blocks of the checkpoint after some steps."""
+def parts_of(sizes: AnyArray, n_parts: int) -> list[list[int]]:
+    """Blocks dealt out in at most so many parts with about equally many items, neighbouring numbers together.
+
+    Examples
+    --------
+    >>> parts_of(np.array([3, 1, 2, 2, 4]), 3)
+    [[0, 1], [2, 3], [4]]
+    """
+    middle = (np.cumsum(sizes) - sizes / 2) / np.sum(sizes)
+    part = np.minimum((middle * n_parts).astype(np.int64), n_parts - 1)
+    return [np.flatnonzero(part == number).tolist() for number in np.unique(part)]
+
+
+def segment_graph(
+    job: Job, first: int, last: int, n_columns: int, parts: list[list[int]], *, final: bool
+) -> list[Any]:
+    """Delayed writes of all blocks of the checkpoint after some steps, a task for each part of the blocks."""
     from dask.delayed import delayed
 
     shared = delayed(job, pure=False)
-    factors, blocks = omegas(job.facts["alpha"], last), range(job.layout.n_blocks)
-    touched = job.facts["touched"]
-    operators = [delayed(read_operator, pure=False)(shared, block) for block in blocks]
-    rights = [delayed(right_side, pure=False)(shared, block) for block in blocks]
-    states = [delayed(start_of, pure=False)(shared, block, first, n_columns) for block in blocks]
-    move, edge = delayed(_step_task, pure=False), delayed(_edge_task, pure=False)
+    factors, touched = omegas(job.facts["alpha"], last), job.facts["touched"]
+    home = {block: number for number, part in enumerate(parts) for block in part}
+    others = [
+        sorted({home[other] for block in part for other in touched[block]} - {number})
+        for number, part in enumerate(parts)
+    ]
+    fixed = [delayed(_fixed_task, pure=False)(shared, part) for part in parts]
+    start, move = delayed(_start_task, pure=False), delayed(_step_task, pure=False)
+    edge, save = delayed(_edge_task, pure=False), delayed(_save_task, pure=False)
+    states = [start(shared, first, n_columns, held) for held in fixed]
     for number in range(first, last):
-        edges = [edge(operators[block], states[block]) for block in blocks]
+        edges = [edge(held, state) for held, state in zip(fixed, states, strict=True)]
         states = [
-            move(
-                shared,
-                operators[block],
-                factors[number],
-                states[block],
-                rights[block],
-                touched[block],
-                [edges[other] for other in touched[block]],
-            )
-            for block in blocks
+            move(shared, factors[number], held, state, [edges[other] for other in near])
+            for held, state, near in zip(fixed, states, others, strict=True)
         ]
-    edges = [edge(operators[block], states[block]) if final else None for block in blocks]
-    save = delayed(_save_task, pure=False)
+    edges = [edge(held, state) if final else None for held, state in zip(fixed, states, strict=True)]
     return [
-        save(
-            shared,
-            block,
-            last,
-            operators[block],
-            states[block],
-            rights[block],
-            touched[block],
-            [edges[other] for other in touched[block]] if final else None,
-        )
-        for block in blocks
+        save(shared, last, held, state, [edges[other] for other in near] if final else None)
+        for held, state, near in zip(fixed, states, others, strict=True)
     ]
 
 
-def _edge_task(operator: BlockOperator, state: State) -> tuple[AnyArray, AnyArray]:
-    """The boundary of a block and its values: all that leaves a worker in a step."""
-    return operator.boundary, boundary_of(operator, state)
+Fixed = dict[int, tuple[BlockOperator, RightSide]]  # what stays the same in all steps of some blocks
+States = dict[int, State]
+Edges = dict[int, tuple[AnyArray, AnyArray]]  # boundaries and their values
 
 
-def _step_task(
-    job: Job,
-    operator: BlockOperator,
-    omega: float,
-    state: State,
-    right: RightSide,
-    touched: list[int],
-    edges: list[tuple[AnyArray, AnyArray]],
-) -> State:
-    halo = halo_of(job, operator, dict(zip(touched, edges, strict=True)), state.x.shape[1])
-    return step(operator, job.facts["alpha"], omega, state, halo, right, Workers(1))
+def _fixed_task(job: Job, part: list[int]) -> Fixed:
+    return {block: (read_operator(job, block), right_side(job, block)) for block in part}
 
 
-def _save_task(
-    job: Job,
-    block: int,
-    after: int,
-    operator: BlockOperator,
-    state: State,
-    right: RightSide,
-    touched: list[int],
-    edges: list[tuple[AnyArray, AnyArray]] | None,
-) -> None:
-    squares = None
+def _start_task(job: Job, first: int, n_columns: int, fixed: Fixed) -> States:
+    return {block: start_of(job, block, first, n_columns) for block in fixed}
+
+
+def _edge_task(fixed: Fixed, states: States) -> Edges:
+    """The boundaries of some blocks and their values: all that leaves a worker in a step."""
+    return {
+        block: (operator.boundary, boundary_of(operator, states[block]))
+        for block, (operator, _) in fixed.items()
+    }
+
+
+def _halos(job: Job, fixed: Fixed, states: States, edges: list[Edges]) -> Iterator[tuple[int, AnyArray]]:
+    """The halo of each of some blocks, from their own boundaries and those of the other parts."""
+    known = _edge_task(fixed, states)
+    for found in edges:
+        known |= found
+    for block, (operator, _) in fixed.items():
+        pieces = {other: known[other] for other in job.facts["touched"][block]}
+        yield block, halo_of(job, operator, pieces, states[block].x.shape[1])
+
+
+def _step_task(job: Job, omega: float, fixed: Fixed, states: States, edges: list[Edges]) -> States:
+    alpha, moved = job.facts["alpha"], dict[int, State]()
+    for block, halo in _halos(job, fixed, states, edges):
+        operator, right = fixed[block]
+        moved[block] = step(operator, alpha, omega, states[block], halo, right, Workers(1))
+    return moved
+
+
+def _save_task(job: Job, after: int, fixed: Fixed, states: States, edges: list[Edges] | None) -> None:
+    squares = dict[int, Sequence[FloatArray]]()
     if edges is not None:
-        halo = halo_of(job, operator, dict(zip(touched, edges, strict=True)), state.x.shape[1])
-        squares = residual_of_block(operator, job.facts["alpha"], state.x, halo, right, Workers(1))
-    save_state(job, block, after, state, squares)
+        alpha = job.facts["alpha"]
+        for block, halo in _halos(job, fixed, states, edges):
+            operator, right = fixed[block]
+            squares[block] = residual_of_block(operator, alpha, states[block].x, halo, right, Workers(1))
+    for block, state in states.items():
+        save_state(job, block, after, state, squares.get(block))
 
 
 def check_versions(client: "Client") -> None:

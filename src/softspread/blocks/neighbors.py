@@ -1,7 +1,7 @@
 """The nearest neighbours of every item, cell by cell.
 
-    "lists"      every item among the members of its two nearest cells, by any neighbour search
-    "merged"     the better of both, per item
+    "lists"      every item among its cell's members and visitors, by any neighbour search
+    "merged"     the better of both, for items that visit their second cell
     "neighbors"  one pass over neighbours' neighbours; or exact, from all cells that are near enough
 
 Neighbours are places, squared distances in double precision; the recall is measured against an exact search

@@ -4,6 +4,10 @@
             ->  "assign": items by cell, one file per chunk of the input
             ->  "gathered": the same by group of cells, from all chunks  ->  "vectors": one block per cell
 
+An item visits its second cell only if that can hold one of its neighbours: all items there lie beyond the
+plane half-way between the two centres, and the k-th neighbour is no farther than the k-th nearest of the
+items beside it in the block's order.
+
 Cells in groups keep the number of reads down: chunks times groups, instead of chunks times cells.
 Where items coincide no centre can divide them: such a cell gets copies of its centre, and the items take
 turns.
@@ -32,6 +36,8 @@ class CellRule:
     rounds: int = 12  # each divides all cells that are too large
     iterations: int = 15  # of k-means: cells need not be perfect, only even
     at_once: int = 256  # cells found by one k-means; more are found as the cells of cells
+    window: int = 6  # times k items bound the distance of a k-th neighbour; in four dimensions 1.3 times it
+    windows_at_once: int = 256
 
 
 RULE = CellRule()
@@ -120,6 +126,32 @@ def two_nearest(
     return first, np.where(shared, beside, other)
 
 
+def gap_to_plane(X: AnyArray, own: FloatArray, others: FloatArray) -> FloatArray:
+    """(n,) distance of each item to the plane half-way between its centre and one of (n, d) others."""
+    points = np.asarray(X, dtype=np.float64)
+    apart = np.sqrt(((others - own) ** 2).sum(axis=1))
+    beyond = ((points - others) ** 2).sum(axis=1) - ((points - own) ** 2).sum(axis=1)
+    gaps = np.divide(np.maximum(beyond, 0.0), 2 * apart, out=np.zeros(len(points)), where=apart > 0)
+    return np.asarray(gaps)
+
+
+def reach_at_most(X: AnyArray, k: int, rule: CellRule = RULE) -> FloatArray:
+    """(n,) bounds of the distance to the k-th neighbour: the k-th nearest in a window of the items' order."""
+    size = min(len(X), rule.window * k)
+    if size <= k:
+        return np.full(len(X), np.inf)
+    bounds = np.empty(len(X))
+    starts = np.minimum(np.arange(0, len(X), size), len(X) - size)
+    for some in np.split(starts, range(rule.windows_at_once, len(starts), rule.windows_at_once)):
+        rows = some[:, None] + np.arange(size)
+        P = np.asarray(X[rows], dtype=np.float64)
+        P -= P[:, :1]
+        squares = np.einsum("ijk,ijk->ij", P, P)
+        squared = squares[:, :, None] + squares[:, None] - 2 * P @ P.transpose(0, 2, 1)
+        bounds[rows] = np.sqrt(np.maximum(np.partition(squared, k, axis=2)[:, :, k], 0.0))  # 0 is the item
+    return bounds
+
+
 # --------------------------------------------------------------------------------------------- tasks
 def sample_rows(job: Job, n_cells: int, rule: CellRule = RULE) -> AnyArray:
     """A sample of the items for the centres, read chunk by chunk."""
@@ -195,10 +227,14 @@ def order_block(job: Job, block: int) -> dict[str, Any]:
     found = job.store.read("gathered", cell // job.settings.group_cells, names)
     rows, second, X = (found[name] for name in names)
     order = leaf_order(X)
-    centre = job.store.read("cells", 0)["centres"][cell]
-    radius = float(np.sqrt(((np.asarray(X, dtype=np.float64) - centre) ** 2).sum(axis=1).max()))
-    visited = job.layout.block_of_cell[second[order]] if second[0] >= 0 else np.full(len(rows), -1)
-    arrays = {"rows": rows[order], "second": visited, "X": X[order]}
+    X, second = X[order], second[order]
+    centres = job.store.read("cells", 0)["centres"]
+    radius = float(np.sqrt(((np.asarray(X, dtype=np.float64) - centres[cell]) ** 2).sum(axis=1).max()))
+    visited = np.full(len(rows), -1)
+    if second[0] >= 0:
+        near = gap_to_plane(X, centres[cell], centres[second]) <= reach_at_most(X, job.settings.n_neighbors)
+        visited[near] = job.layout.block_of_cell[second[near]]
+    arrays = {"rows": rows[order], "second": visited, "X": X}
     where, counts = np.unique(visited[visited >= 0], return_counts=True)
     facts = {"radius": radius, "visits": [[int(a), int(b)] for a, b in zip(where, counts, strict=True)]}
     return job.store.write("vectors", block, arrays, facts)
