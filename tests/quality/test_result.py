@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from softspread.quality.result import Estimate, bootstrap, interval_of
+from softspread.quality.result import MANY_ITEMS, Estimate, bootstrap, interval_of
 
 
 def test_an_interval_holds_its_estimate():
@@ -16,8 +16,10 @@ def test_an_interval_holds_its_estimate():
 
 
 def test_a_bootstrap_counts_every_item_once_and_then_as_often_as_drawn(rng):
-    """Rows of samples sum to the number of items."""
-    times = bootstrap(7, 20, rng)
-    assert times.shape == (21, 7)
-    assert times[0].tolist() == [1.0] * 7
-    assert (times.sum(axis=1) == 7).all()
+    """Rows of samples sum to the number of items, and vary as much as draws do, whatever their number."""
+    for n in (7, MANY_ITEMS):
+        times = bootstrap(n, 20, rng)
+        assert times.shape == (21, n)
+        assert (times[0] == 1.0).all()
+        assert (times.sum(axis=1) == n).all()
+    assert np.isclose(times[1:].var(), 1 - 1 / n, rtol=0.02)

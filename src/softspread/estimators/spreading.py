@@ -26,6 +26,7 @@ from softspread.estimators.growing import places_of
 from softspread.estimators.judged import JudgedEstimator
 from softspread.graph.graph import Graph
 from softspread.graph.places import Metric
+from softspread.heldout.masses import mass_of_state
 from softspread.intervals.task import Posteriors, SpreadFit
 from softspread.posterior.blend import fit_blend
 from softspread.posterior.experts import own_votes
@@ -38,6 +39,7 @@ from softspread.spreading.evidence import Evidence, soft_labels
 from softspread.spreading.explain import explain
 from softspread.spreading.state import SpreadState
 from softspread.tuning.candidates import SearchSpace
+from softspread.votes.ballots import Ballots
 from softspread.votes.reading import NamedVotes, read_y
 from softspread.votes.table import VoteTable
 from softspread.votes.votes import Votes
@@ -585,6 +587,10 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
         )
 
     def _forecast(self, more: int, level: float, rng: np.random.Generator) -> GainForecast:
+        whole = None
+        if self._weighting is None:  # else the votes of the state are not whole ones
+            self.refine()
+            whole = [mass_of_state(self._state, Ballots.of(self._votes, len(self.classes_)).voted)]
         return predict_gain(
             [self._state.diffusion],
             self._votes,
@@ -594,6 +600,7 @@ class ProbabilisticLabelSpreading(JudgedEstimator):
             prior_strength=self.prior_strength_,
             confidence_level=level,
             rng=rng,
+            whole=whole,
         )
 
     def explain(self, item: Hashable, top: int | None = 10) -> pd.DataFrame:

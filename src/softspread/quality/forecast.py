@@ -11,11 +11,10 @@ import pandas as pd
 from scipy.special import gammaln, pdtrik, xlogy
 
 from softspread._common import validation
-from softspread._common.types import FloatArray, IntArray
-from softspread.diffusion.diagonal import OwnScales
+from softspread._common.types import FloatArray
 from softspread.diffusion.diffusion import Diffusion
 from softspread.errors import InputError
-from softspread.heldout.masses import ACCURACY, exact_scales, voted_mass
+from softspread.heldout.masses import LOOSE, HeldOutAccuracy, VotedMass, exact_scales, voted_mass
 from softspread.heldout.scores import brier
 from softspread.quality.result import N_BOOTSTRAP, Estimate, GainForecast, bootstrap, interval_of
 from softspread.spreading.evidence import soft_labels
@@ -41,6 +40,7 @@ class ForecastModel:
     ahead: tuple[float, ...] = (0.1, 0.25, 0.5, 1.0)  # further points of the curve, as shares of the votes
     fewest_votes: int = 30  # a learning curve needs some votes to thin
     solve_share: float = 0.1  # of the tolerance: where evidence is small, soft labels need more digits
+    accuracy: HeldOutAccuracy = LOOSE  # of the solves of many votes
 
 
 MODEL = ForecastModel()
@@ -67,6 +67,7 @@ def predict_gain(
     confidence_level: float = 0.9,
     rng: np.random.Generator | None = None,
     n_bootstrap: int = N_BOOTSTRAP,
+    whole: Sequence[VotedMass] | None = None,
     model: ForecastModel = MODEL,
 ) -> GainForecast:
     """How far ``more`` further votes on random items would lower the RMSE.
@@ -77,15 +78,16 @@ def predict_gain(
     votes : whole votes
     more : number of further votes
     prior : (n, n_classes); None = uniform
+    whole : per diffusion the mass of the voted items with all votes, where that is known
 
     Notes
     -----
-    Cost: 13 solves per diffusion, 5 looser ones from 20,000 votes on. Votes are thinned at random to 35, 50,
-    70 and 85 %, three times each or, of 20,000 votes or more, once; each subset's held-out Brier score, every
-    voted item judged without its own votes, is fitted by a + c m^-g.
-    Continued to more votes, it gives the error before own votes, theory [expected error] the error with them.
-    The intervals come from a bootstrap over voted items, draws of the noise of votes, and a quarter of the
-    gain for the form of the curve.
+    Cost: 13 solves per diffusion; from 20,000 votes on 5 looser ones, 4 with ``whole``. Votes are thinned at
+    random to 35, 50, 70 and 85 %, three times each or, of 20,000 votes or more, once; each subset's held-out
+    Brier score, every voted item judged without its own votes, is fitted by a + c m^-g. Continued to more
+    votes, it gives the error before own votes, theory [expected error] the error with them. The intervals
+    come from a bootstrap over voted items, draws of the noise of votes, and a quarter of the gain for the
+    form of the curve.
     """
     level = validation.between_0_and_1("confidence_level", confidence_level)
     more = validation.count("more", more, smallest=1)
@@ -100,15 +102,17 @@ def predict_gain(
     given = np.broadcast_to(share, (n, n_classes))[voted]
     times = bootstrap(len(voted), n_bootstrap, rng)
     subsets = _thin(counts, rng, model)
+    many = counts.sum() >= model.many_votes
     parts = []
-    for diffusion in diffusions:
+    for number, diffusion in enumerate(diffusions):
         scales = exact_scales(diffusion, voted)
-        parts.append(
-            [
-                _judge(diffusion, voted, scales, subset, counts, given, prior_strength, model)
-                for subset in subsets
-            ]
-        )
+        tol = model.accuracy.of_solve(len(voted)) if many else model.solve_share * diffusion.tol
+        held = [voted_mass(diffusion, voted, subset, scales=scales, tol=tol) for subset in subsets[:-1]]
+        last = whole[number] if many and whole is not None else None
+        if last is None:
+            last = voted_mass(diffusion, voted, subsets[-1], scales=scales, tol=tol)
+        pairs = zip([*held, last], subsets, strict=True)
+        parts.append([_judge(mass, subset, counts, given, prior_strength, n) for mass, subset in pairs])
     noise = _noise(counts, times, parts, rng, model)
     errors = np.array([[_error(part, noise, times) for part in one] for one in parts])
     best = errors[:, :, 0].argmin(axis=0)  # errors: (alphas, subsets, samples)
@@ -168,24 +172,14 @@ def _thin(counts: FloatArray, rng: np.random.Generator, model: ForecastModel) ->
 
 
 def _judge(
-    diffusion: Diffusion,
-    voted: IntArray,
-    scales: OwnScales,
-    subset: FloatArray,
-    counts: FloatArray,
-    prior: FloatArray,
-    strength: float,
-    model: ForecastModel,
+    held: VotedMass, subset: FloatArray, counts: FloatArray, prior: FloatArray, strength: float, n_items: int
 ) -> _Judged:
-    many = counts.sum() >= model.many_votes
-    tol = ACCURACY.of_solve(len(voted)) if many else model.solve_share * diffusion.tol
-    held = voted_mass(diffusion, voted, subset, scales=scales, tol=tol)
     left = held.without(subset)
     p = soft_labels(left, prior, strength)
     loss = brier(p, counts / counts.sum(axis=1, keepdims=True))
     own = np.bincount(subset.sum(axis=1).astype(np.int64)).astype(np.float64)
-    own[0] += diffusion.n_items - len(voted)
-    return _Judged(loss, left.sum(axis=1) + strength, held.reach, own / diffusion.n_items)
+    own[0] += n_items - len(counts)
+    return _Judged(loss, left.sum(axis=1) + strength, held.reach, own / n_items)
 
 
 def _noise(
@@ -224,16 +218,16 @@ def _error(
     E|p - t|^2 = (1 - w)^2 |q - t|^2 + w^2 noise / j; averaged over j as it is among all items. ``factor``
     multiplies the held-out scores.
     """
-    total = times.sum(axis=1)
-    error = np.zeros(len(times))
+    loss, chance = np.zeros((2, len(part.brier)))
     for j, share in enumerate(part.share.tolist()):
         if share == 0:
             continue
         w = j * part.reach / (part.evidence + j * part.reach) if j else np.zeros_like(part.brier)
         kept = (1 - w) ** 2
-        own = w**2 / max(j, 1)
-        error += share * (factor * (times @ (kept * part.brier)) + noise * (times @ (own - kept))) / total
-    return error
+        loss += share * kept * part.brier
+        chance += share * (w**2 / max(j, 1) - kept)
+    of_loss, of_chance = (times @ np.column_stack([loss, chance])).T / times.sum(axis=1)
+    return np.asarray(factor * of_loss + noise * of_chance)
 
 
 def _forecast(

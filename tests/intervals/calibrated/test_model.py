@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import beta
 
 from calibration import fitted, make_blobs
 from softspread import knn_graph
@@ -18,12 +17,10 @@ from softspread.intervals.calibrated.constants import MODEL
 from softspread.intervals.calibrated.curve import nearby_diffusions
 from softspread.intervals.calibrated.model import (
     _leave_items_out,
-    beta_interval,
     calibrated,
     fit_calibrated,
 )
 from softspread.intervals.vote_sums import sums_of_squares
-from softspread.intervals.wilson import SNAP
 from softspread.spreading.evidence import soft_labels
 from softspread.votes.ballots import Ballots
 from softspread.votes.repeats import RepeatRule
@@ -125,27 +122,6 @@ def test_leaving_an_item_out_equals_spreading_without_its_votes():
         assert_allclose(sizes[item], reach.sum() ** 2 / (reach**2).sum(), rtol=1e-6)
 
 
-def test_beta_interval_has_equal_tails_or_starts_at_the_peak():
-    """Two-sided for humps, one-sided where the density is highest at an end, ends near 0 and 1 snapped."""
-    a, b, delta = np.array([5.0, 0.5, 8.0, 1e-6]), np.array([7.0, 9.0, 0.4, 3.0]), 0.1
-    lower, upper = beta_interval(a, b, delta)
-    assert_allclose([lower[0], upper[0]], beta.ppf([0.05, 0.95], 5, 7))
-    assert lower[1] == 0
-    assert_allclose(upper[1], beta.ppf(1 - MODEL.tail_share * delta, 0.5, 9))
-    assert upper[2] == 1
-    assert_allclose(lower[2], beta.ppf(MODEL.tail_share * delta, 8, 0.4))
-    assert lower[3] == 0
-    assert upper[3] == SNAP  # the quantile is 0 here; 0 and 0.005 count as equal
-
-
-def test_small_true_probabilities_are_not_excluded():
-    """Where nearly all votes nearby name other classes, a probability of 0.002 stays possible, at both
-    ends."""
-    lower, upper = beta_interval(np.array([1e-3, 4.0, 400.0]), np.array([4.0, 1e-3, 1e-3]), 0.1)
-    assert upper[0] == SNAP
-    assert (lower[1:] == 1 - SNAP).all()
-
-
 def test_few_second_votes_are_reported(blobs):
     """Under 40 items with two votes: a warning that says how many to ask again; a heavy vote is no second."""
     graph, truth = blobs
@@ -163,13 +139,11 @@ def test_few_second_votes_are_reported(blobs):
 
 
 def test_other_constants_are_an_argument(blobs):
-    """A model that asks for more second votes warns earlier; one-sided tails may be other ones."""
+    """A model that asks for more second votes warns earlier."""
     graph, truth = blobs
     strict = replace(MODEL, repeats=RepeatRule(enough=10_000))
     with pytest.warns(SoftspreadWarning, match="it takes about 10000"):
         fitted(graph, drawn(truth, 300, 0), 4, model=strict)
-    upper = beta_interval(np.array([0.5]), np.array([9.0]), 0.1, replace(MODEL, tail_share=0.5))[1]
-    assert_allclose(upper, beta.ppf(0.95, 0.5, 9))
 
 
 def test_a_good_prior_is_used(blobs):

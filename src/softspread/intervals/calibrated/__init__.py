@@ -17,5 +17,6 @@ truth enters. Theory: [calibration].
 constants.py   what is assumed, with reasons
 curve.py       what the Brier score as a function of alpha says
 likelihood.py  what items with two or more votes say
+ends.py        the ends of Beta distributions, for many items from tables
 model.py       :func:`fit_calibrated`, and intervals from a fit
 """

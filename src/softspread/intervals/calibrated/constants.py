@@ -1,13 +1,16 @@
 """The assumptions of calibrated intervals, with the reason for each number."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from softspread.heldout.masses import ACCURACY, HeldOutAccuracy
+from softspread.diffusion.diagonal import SampleRule
+from softspread.diffusion.random_signs import SIGNS, SignRule
+from softspread.heldout.masses import LOOSE, SAMPLE, HeldOutAccuracy
 from softspread.votes.repeats import REPEATS, RepeatRule
 
 Gaussian = tuple[float, float]  # centre and width
+SAMPLE_OF_MANY = replace(SAMPLE, check_factor=0.1)  # means over many votes tell no more from tighter checks
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,9 @@ class CalibrationModel:
     # 20,500 voted items then hold 79 % of the truth instead of 82
     above: int = 2
     window_tol: float = 1e-4  # of the scales at these alphas; only means over many votes are read from them
-    accuracy: HeldOutAccuracy = ACCURACY  # of the solves there
+    accuracy: HeldOutAccuracy = LOOSE  # of the solves there; curve_noise forgives a hundred times as much
+    signs: SignRule = SIGNS
+    scales_of_many: SampleRule = SAMPLE_OF_MANY  # from as many voted items on
     curve_kappa: float = 0.01  # prior strength of the scored predictions
     curve_noise: float = 0.15  # of a difference of scores that the curve's form may miss
     curve_slack: float = 1e-4  # added to standard errors, so that no difference counts as known exactly

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from softspread._common.types import FloatArray
-from softspread.diffusion.diagonal import OwnScales, sampled_scales
+from softspread.diffusion.diagonal import RULE, OwnScales, sampled_scales
 from softspread.diffusion.diffusion import Diffusion
 from softspread.diffusion.random_signs import RandomSigns, squares_and_reach
 from softspread.heldout.masses import voted_mass
@@ -82,9 +82,10 @@ def curve_share(
     """
     ballots, here = present.ballots, present.diffusion
     nearby = nearby_diffusions(here, model) if nearby is None else nearby
-    signs = RandomSigns(rng, len(ballots.voted), here.n_items)  # the same at every alpha
+    signs = RandomSigns(rng, len(ballots.voted), here.n_items, model.signs)  # the same at every alpha
     hint = here.diagonal(ballots.voted)
     tol = model.accuracy.of_solve(len(ballots.voted))
+    sample = RULE if len(ballots.voted) < model.accuracy.many_voted else model.scales_of_many
     items, classes = np.nonzero(ballots.counts)
     points = []
     alphas = window(here.alpha, model)
@@ -92,7 +93,7 @@ def curve_share(
         at, scales, others = here, present.scales, present.others
         if alpha != here.alpha:
             at = nearby[alpha]
-            scales = sampled_scales(at, ballots.voted, hint)._replace(noise=0.0)
+            scales = sampled_scales(at, ballots.voted, hint, sample)._replace(noise=0.0)
             held = voted_mass(at, ballots.voted, ballots.counts, scales=scales, tol=tol)
             others = held.without(ballots.counts)
         q = soft_labels(others, overall, model.curve_kappa)
