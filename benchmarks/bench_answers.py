@@ -5,7 +5,7 @@
 
 from pathlib import Path
 
-from benchmarks._common import Report, Settings, prepare_dataset, run_task, say, seconds, show_table
+from benchmarks._common import Record, Report, Settings, prepare_dataset, run_task, say, seconds, show_table
 
 ALPHA = 0.9
 JUDGED_FROM = 1_000_000  # items
@@ -31,12 +31,16 @@ def run(settings: Settings, folder: Path, report: Report) -> None:
                 report.judge(f"{name}, s", found[n]["times"][name], limit, n=n, alpha=ALPHA)
     say(
         f"\nAnswers of a fitted estimator (alpha {ALPHA:g}, votes on 10 % of the items, a fifth of them "
-        "voted twice)"
+        "voted twice; in brackets processor time)"
     )
     names = list(next(iter(found.values()))["times"])
-    rows = [(name, *(seconds(record["times"][name]) for record in found.values())) for name in names]
+    rows = [(name, *(_both(record, name) for record in found.values())) for name in names]
     rows.append(("peak memory, GiB", *(f"{record['peak_gib']:.2f}" for record in found.values())))
     show_table(("call", *(f"n = {n:,}" for n in found)), rows)
+
+
+def _both(record: Record, name: str) -> str:
+    return f"{seconds(record['times'][name])} ({seconds(record['cpu_times'][name])})"
 
 
 if __name__ == "__main__":

@@ -32,6 +32,8 @@ from benchmarks._common import (
     N_NEIGHBORS,
     ROOT,
     Record,
+    Report,
+    Settings,
     describe_machine,
     make_items,
     make_votes,
@@ -42,6 +44,8 @@ ALPHA = 0.9
 SEARCHED = 40_000  # items whose nearest centres are found
 TOUCHED = 13  # blocks that a block touches in the measured runs
 SAMPLED = 2.0  # seconds between two looks at memory and disk
+LIMIT = "4GB"  # memory of a process
+MOST_TIMES, MOST_GIB = 2.0, 2.0  # Dask with two workers: times as long as in memory, and memory of each
 
 
 @dataclass
@@ -305,6 +309,23 @@ def of_attempts(folder: Path) -> Record:
     return summed | most | {"stages": stages, "kills": len(found) - 1}
 
 
+def run(settings: Settings, folder: Path, report: Report) -> None:
+    """A fit in memory with two threads, then two Dask workers, judged side by side."""
+    given = argparse.Namespace(
+        limit=LIMIT, neighbors=N_NEIGHBORS, threads=2, block_items=None, kill=[], sizes=settings.sizes
+    )
+    for n in settings.sizes:
+        say(f"in memory and on Dask, n = {n:,}")
+        with home(folder / "blocks", n) as there:
+            fresh("files", given, n, there)
+            found = {way: fresh(way, given, n, there) for way in ("memory", "dask")}
+        for record in found.values():
+            show(report.add(bench="blocks", **record))
+        ratio = found["dask"]["wall"] / found["memory"]["wall"]
+        report.judge("Dask with two workers, times in memory", ratio, MOST_TIMES, n=n)
+        report.judge("memory of a Dask worker, GiB", found["dask"]["peak"] / 2**30, MOST_GIB, n=n)
+
+
 def show(record: Record) -> None:
     """One line for one fit."""
     disk = f", disk {record['disk'] / 1e9:.2f} GB" if "disk" in record else ""
@@ -321,7 +342,7 @@ def main() -> None:
     parser.add_argument("--cells", type=_numbers, default=[], help="also the parts that grow with the cells")
     parser.add_argument("--neighbors", type=int, default=N_NEIGHBORS)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--limit", default="4GB", help="memory of a process")
+    parser.add_argument("--limit", default=LIMIT, help="memory of a process")
     parser.add_argument("--block-items", type=int, help="by default what the limit allows")
     parser.add_argument("--kill", type=_numbers, default=[], help="seconds after which a run is killed")
     parser.add_argument("--one", choices=tuple(WAYS), help="in this process")

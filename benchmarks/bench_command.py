@@ -3,7 +3,8 @@
 `python -m benchmarks.bench_command --items 1000000 --all`
 
 Items and votes are those of the other benchmarks, with ids; alpha is chosen from the votes. ``--all`` goes on
-with starts, neighbours, what a fitted estimator answers and one solve per vote. All targets stand at the end.
+with starts, neighbours, what a fitted estimator answers, one solve per vote and Dask beside memory. All
+targets stand at the end.
 """
 
 import argparse

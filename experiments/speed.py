@@ -78,9 +78,10 @@ def commands(records: list[Record]) -> pd.DataFrame:
 
 
 def answers(records: list[Record]) -> pd.DataFrame:
-    """Seconds of each answer of a fitted estimator."""
+    """Seconds of each answer of a fitted estimator, by the clock and of the processor."""
     rows = [
         {"items": one["n"], "answer": name, "seconds": f"{value:.3g}"}
+        | {"processor, s": f"{one['cpu_times'][name]:.3g}"}
         for one in records
         if one["bench"] == "answers"
         for name, value in one["times"].items()
