@@ -173,7 +173,7 @@ def planned(records: list[Record]) -> pd.DataFrame:
         more = 0.0 if there is None else 1e-6 * there["nearest"] * n + there["centres"]
         hours = (each * n + more) / 3600
         traffic = last["halo"] * CLASSES * BYTES * last["steps"] * n
-        tasks = blocks * (TASKS_PER_BLOCK + 2 * last["steps"])
+        tasks = blocks * TASKS_PER_BLOCK + 2 * CORES[n] * last["steps"]  # two per worker and step
         rows.append(
             {
                 "items": f"{n:,}",
@@ -201,14 +201,16 @@ def main() -> None:
     everything = [record for document in documents for record in document["records"]]
     alone = [one for one in documents if all(record["way"] != "dask" for record in one["records"])]
     records = [record for document in alone for record in document["records"]]
-    tables = {
-        "Runs in blocks": measured(records),
-        "Time per item by stage, microseconds": by_stage(records),
-        "A cost model, judged on a size it was not fitted on": model(records),
-        "Blocks beside a fit in memory": beside_memory(everything),
-        "What grows with the number of cells": many_cells(records),
-        "Larger runs, extrapolated": planned(records),
-    }
+    tables = {"Blocks beside a fit in memory": beside_memory(everything)}
+    if runs_in_blocks(records):
+        tables = {
+            "Runs in blocks": measured(records),
+            "Time per item by stage, microseconds": by_stage(records),
+            "A cost model, judged on a size it was not fitted on": model(records),
+            **tables,
+            "What grows with the number of cells": many_cells(records),
+            "Larger runs, extrapolated": planned(records),
+        }
     tables = {title: table for title, table in tables.items() if len(table)}
     if given.unfinished:
         tables["A run that is not complete"] = unfinished(given.unfinished)
