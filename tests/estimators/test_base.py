@@ -38,6 +38,36 @@ def items(rng):
     return rng.normal(size=(40, 2)), np.where(np.arange(40) % 2, np.arange(40) % 3, -1)
 
 
+ANSWERS = {
+    "predict_proba": lambda est: est.predict_proba(),
+    "predict_freq": lambda est: est.predict_freq(),
+    "predict": lambda est: est.predict(),
+    "evidence_": lambda est: est.evidence_,
+    "vote_counts_": lambda est: est.vote_counts_,
+    "lower": lambda est: est.soft_labels().lower,
+    "p": lambda est: est.soft_labels().p,
+    "weights": lambda est: est.votes_.weights,
+    "items": lambda est: est.votes_.items,
+}
+
+
+@pytest.mark.parametrize("make", [*ESTIMATORS.values(), lambda: SoftLabeler(n_neighbors=4)])
+@pytest.mark.parametrize("ids", [None, [f"item {number}" for number in range(40)]], ids=["positions", "ids"])
+def test_answers_and_votes_may_be_changed_afterwards(make, ids, items):
+    """By whoever asked, and by whoever gave them: the estimator keeps what it knows to itself."""
+    X, labels = items
+    rows = np.flatnonzero(labels >= 0)
+    votes = Votes.from_pairs(rows if ids is None else np.array(ids)[rows], labels[rows])
+    est = make().fit(X, votes, item_ids=ids)
+    before = {name: np.array(answer(est)) for name, answer in ANSWERS.items()}
+    votes.weights[:] = 7.0
+    votes.items[:] = votes.items[0]
+    for answer in ANSWERS.values():
+        answer(est)[:] = answer(est)[0]
+    for name, answer in ANSWERS.items():
+        np.testing.assert_array_equal(answer(est), before[name], err_msg=name)
+
+
 def test_batches_give_what_one_fit_gives(est, items):
     """partial_fit in scikit-learn's sense: the items of all batches and their votes."""
     X, y = items

@@ -58,17 +58,6 @@ def test_soft_labels_find_the_clusters():
     assert (lab.predict() == TRUTH).mean() > (columns == TRUTH[rows]).mean()
 
 
-def test_answers_may_be_changed_by_whoever_asked():
-    """What the estimator keeps to itself stays as it was."""
-    lab = fitted()
-    before = lab.predict_proba().copy(), lab.predict_freq().copy(), lab.soft_labels().evidence.copy()
-    for answer in (lab.predict_proba(), lab.predict_freq(), lab.soft_labels().p):
-        answer[:] = 0.0
-    after = lab.predict_proba(), lab.predict_freq(), lab.soft_labels().evidence
-    for one, other in zip(before, after, strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
 # ------------------------------------------------------------------------------------------------ laws
 def shuffled(lab_of, votes_of, features=None):
     """Two fits of the same items and votes, the second in another order, and that order."""

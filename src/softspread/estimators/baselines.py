@@ -54,7 +54,7 @@ class _Baseline(GrowingEstimator):
         self._fitted, self.prior_ = _exact(mass), self._prior_of(self._items, mass)
 
     def _evidence(self) -> Evidence:
-        return self._fitted
+        return _exact(self._fitted.mass.copy())
 
     def _evidence_of_new(self, X: AnyArray) -> tuple[Evidence, FloatArray]:
         mass = self._mass_of(X)

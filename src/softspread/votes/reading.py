@@ -63,10 +63,11 @@ class Names:
     def table(self, votes: Votes) -> VoteTable:
         """Votes as rows and columns."""
         columns = validation.columns_of_labels(votes.labels, self.classes)
-        return VoteTable(self.rows(votes.items), columns, votes.weights, votes.annotators)
+        return VoteTable(self.rows(votes.items), columns, votes.weights, votes.annotators).copy()
 
     def votes(self, table: VoteTable) -> Votes:
         """The inverse of :meth:`table`."""
+        table = table.copy()  # whoever asked may change the arrays
         items, labels = self.items(table.rows), self.classes[table.columns]
         return Votes(
             items, labels, table.weights, table.annotators, classes=self.classes, repeats=table.repeats

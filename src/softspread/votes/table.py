@@ -70,8 +70,8 @@ class VoteTable:
         self._cast = None if votes is self else votes
 
     def copy(self) -> "VoteTable":
-        """A table of its own with the same votes."""
-        other = self.take(slice(None))
+        """A table with arrays of its own and the same votes."""
+        other = self.take(np.arange(self._size))
         other._cast = None if self._cast is None else self._cast.copy()
         return other
 
