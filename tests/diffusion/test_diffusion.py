@@ -114,6 +114,17 @@ def test_scales_are_shared_where_they_are_the_same(cloud):
         assert len(other.known_scales()["rows"]) == 0
 
 
+def test_two_diffusions_of_one_graph_can_find_scales_together(cloud):
+    """Made apart, as by the fits of several questions; with another alpha each keeps its own."""
+    first, second, other = (Diffusion(cloud, alpha, n_jobs=1) for alpha in (0.9, 0.9, 0.8))
+    second.share_scales(first)
+    other.share_scales(first)
+    found = second.scales(np.arange(20))
+    assert len(first.known_scales()["rows"]) == 20
+    np.testing.assert_array_equal(first.scales(np.arange(20)), found)
+    assert len(other.known_scales()["rows"]) == 0
+
+
 def test_a_factor_is_shared_where_the_system_is_the_same(cloud, monkeypatch):
     """Another scaling or accuracy needs no second factor; another alpha does."""
     made = []

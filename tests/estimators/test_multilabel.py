@@ -155,6 +155,7 @@ def test_a_saved_fit_answers_and_learns_on(task, fitted, tmp_path):
     """The graph is stored once."""
     save(fitted, tmp_path / "lab")
     again = load(tmp_path / "lab")
+    assert len({id(one.graph_) for one in again.questions_.values()}) == 1
     assert_allclose(again.predict_proba(), fitted.predict_proba(), atol=1e-12)
     assert again.questions_[0].graph_ is again.graph_
     assert again.update([100], [[1, 0, 1]]).predict_proba()[100, 0] > fitted.predict_proba()[100, 0]

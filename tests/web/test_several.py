@@ -111,6 +111,21 @@ def test_between_fits_an_answer_moves_its_classes_as_the_estimators_update_does(
     np.testing.assert_allclose(live(several), before, atol=1e-6)
 
 
+def test_the_questions_find_scales_once(several):
+    """A vote on a prepared item costs each question a push, and no search."""
+    cast_many(several, n_each=5)
+    several.state.learn()
+    several.state.prepare(np.array([50, 51]))
+    first, *others = [one.live.known_scales() for one in several.state.learned.each]
+    assert first
+    for other in others:
+        for alpha, found in first.items():
+            for name, array in found.items():
+                np.testing.assert_array_equal(other[alpha][name], array)
+    finders = [one.live._states[0.5].diffusion.inner_finder for one in several.state.learned.each]
+    assert finders == finders[:1] * 3
+
+
 @pytest.mark.parametrize("rest", ["no", "nothing"])
 def test_the_command_line_gives_the_same_for_the_exported_votes(tmp_path, rest):
     """`softspread spread --kind multilabel` on the page's vote file, to 1e-6: unsure answers, a decision, a
@@ -199,6 +214,7 @@ def test_a_restart_goes_on_from_the_last_fit(tmp_path, database):
         before = live(service)
     with running(tmp_path, **how) as service:
         assert (service.started_from, service.state.learned.n_since) == ("snapshot", 1)
+        assert len({id(one.parts.diffusion.graph) for one in service.state.learned.each}) == 1
         service.state.refine()
         np.testing.assert_allclose(live(service), before, atol=1e-6)
         service.state.learn()

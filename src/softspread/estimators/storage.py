@@ -174,19 +174,21 @@ def load(path: str | Path) -> VotesEstimator:
 
 def _with_questions(header: dict[str, Any], arrays: dict[str, AnyArray]) -> VotesEstimator:
     est = SoftLabeler(**header["parameters"], prior=arrays.get("prior"))
-    graph: dict[str, AnyArray] = {}
+    graph: Graph | None = None
     each: dict[Any, Any] = {}
     names = unpack_names(arrays["questions"], header["object_names"]).tolist()
     for number, (name, facts) in enumerate(zip(names, header["questions"], strict=True)):
         mine = _part(arrays, f"question{number}.")
-        graph = graph or {key: array for key, array in mine.items() if key.startswith("graph.")}
-        each[name] = _unpacked(facts, graph | mine)
-        each[name].graph_ = each[names[0]].graph_
+        each[name] = _unpacked(facts, mine, graph)
+        graph = each[name].graph_
     est._answer_by(each)
     return est
 
 
-def _unpacked(header: dict[str, Any], arrays: dict[str, AnyArray]) -> VotesEstimator:
+def _unpacked(
+    header: dict[str, Any], arrays: dict[str, AnyArray], graph: Graph | None = None
+) -> VotesEstimator:
+    """The estimator; ``graph``: unpacked before, where several questions share it."""
     est = _CLASSES[header["class"]](**header["parameters"])
     objects = set(header["objects"])
     names: dict[str, AnyArray] = {
@@ -203,7 +205,7 @@ def _unpacked(header: dict[str, Any], arrays: dict[str, AnyArray]) -> VotesEstim
     if "prior" in arrays:
         est.prior = arrays["prior"]
     if isinstance(est, GraphEstimator):
-        _take_graph(est, header, arrays, names)
+        _take_graph(est, header, arrays, names, graph)
         if isinstance(est, SoftLabeler):
             _take_blend(est, header, arrays)
         elif isinstance(est, ProbabilisticLabelSpreading):
@@ -253,9 +255,13 @@ def _put_graph(est: GraphEstimator, header: dict[str, Any], arrays: dict[str, An
 
 
 def _take_graph(
-    est: GraphEstimator, header: dict[str, Any], arrays: dict[str, AnyArray], names: dict[str, AnyArray]
+    est: GraphEstimator,
+    header: dict[str, Any],
+    arrays: dict[str, AnyArray],
+    names: dict[str, AnyArray],
+    graph: Graph | None,
 ) -> None:
-    est.graph_ = Graph.from_arrays(_part(arrays, "graph."), header["graph"])
+    est.graph_ = Graph.from_arrays(_part(arrays, "graph."), header["graph"]) if graph is None else graph
     est._use_names(Names(est.graph_.n_items, names.get("item_ids"), names["classes"]))
     est._items = est.graph_ if header["from_graph"] else est.graph_.features
     _restore_prior(est)

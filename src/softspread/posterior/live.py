@@ -122,6 +122,11 @@ class LiveBlend:
         for state in self._states.values():
             state.diffusion.scales(rows)
 
+    def share_scales(self, other: "LiveBlend") -> None:
+        """Find scales together with another blend on the same graph, each once."""
+        for alpha in self._states.keys() & other._states.keys():
+            self._states[alpha].diffusion.share_scales(other._states[alpha].diffusion)
+
     def take_scales(self, known: Mapping[float, dict[str, AnyArray]]) -> None:
         """Take over scales that were found before on the same graph, by alpha."""
         for alpha, state in self._states.items():

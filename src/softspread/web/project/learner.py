@@ -137,6 +137,8 @@ class LearnedEach:
         questions = list(labeler.questions_.values())
         each = zip(questions, pulls or [None] * len(questions), strict=True)
         self.each = tuple(Learned(one, entries, pull) for one, pull in each)
+        for one in self.each[1:]:
+            one.live.share_scales(self.each[0].live)
 
     @property
     def pull(self) -> Pull | None:
@@ -152,8 +154,7 @@ class LearnedEach:
 
     def follow(self, older: "AnyLearned") -> None:
         """Take over what an older fit on the same graph has found about single items."""
-        for one, before in zip(self.each, older.each, strict=True):
-            one.follow(before)
+        self.each[0].follow(older)  # all questions share the scales
 
     def labels(self, moved: Sequence[Moved], ids: AnyArray, level: float) -> SoftLabels:
         """P(yes) of each class with intervals and verdicts of what was read."""

@@ -261,8 +261,7 @@ class LiveState:
 
     def prepare(self, rows: IntArray) -> None:
         """Find the scales of items that will be voted on soon: half of what a vote would otherwise cost."""
-        for one in self._learned.each:
-            one.live.prepare(rows)
+        self._learned.each[0].live.prepare(rows)  # several questions share them
 
 
 @cache
