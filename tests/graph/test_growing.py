@@ -10,6 +10,7 @@ from softspread import InputError, affinity_graph, epsilon_graph, knn_graph
 from softspread._common.threads import Workers
 from softspread.graph.growing import (
     RULE,
+    _reach,
     distances_to_neighbors,
     neighbor_lists,
     with_items,
@@ -71,6 +72,20 @@ def test_blocks_of_the_pass_do_not_matter(monkeypatch):
     X = items(400, 2)
     rule = replace(RULE, block_pairs=200, sample=50, listed_rows=33)
     assert_same(with_items(knn_graph(X[:300], 7), X[300:], 7, WORKERS, rule), knn_graph(X, 7))
+
+
+@pytest.mark.parametrize("copies", [0, 40])
+@pytest.mark.parametrize("steps", [1, 4])
+def test_a_new_item_has_enough_others_within_its_reach(steps, copies):
+    """At least k, each counted once, wherever the walk begins; and hardly more where it takes its steps."""
+    X = items(400, 3)
+    X[:copies] = X[0]
+    found, _ = neighbor_lists(knn_graph(X[:300], 7), WORKERS)
+    points = X[:300][knn_graph(X[:300], 7).order]
+    reach = _reach(points, X[300:], found, replace(RULE, sample=20, steps=steps))
+    squared = np.sort(((X[300:, None] - points[None]) ** 2).sum(axis=2), axis=1)
+    assert (squared[:, 6] <= reach).all()
+    assert steps == 1 or np.median(reach / squared[:, 6]) < 1.2
 
 
 def test_many_new_items_are_a_new_build():

@@ -445,7 +445,8 @@ def operator_from_affinity(A: csr_array, order: IntArray, **facts: Any) -> Graph
     weights = np.asarray(A.data, dtype=np.float64)
     weights /= np.repeat(root, counts)
     weights /= root[A.indices]
-    n_components = int(connected_components(A, directed=False, return_labels=False))
+    # An operator is symmetric: its strong components are all there are, and are found without its transpose.
+    n_components = int(connected_components(A, connection="strong", return_labels=False))
     return Graph(
         A.indptr.astype(np.int64),
         A.indices.astype(np.uint32),

@@ -33,7 +33,8 @@ class GrowthRule:
 
     most_pairs: float = 4e9  # of an old and a new item: 4,000 new among a million
     block_pairs: int = 1_000_000  # 8 MB of products at once, which stay in the cache
-    sample: int = 16_384  # of the items: the k-th nearest of them bounds how far to look
+    sample: int = 4_096  # of the items: the walk along edges to those near a new item starts at the nearest
+    steps: int = 4  # of that walk, each to neighbours of neighbours: what it finds bounds how far to look
     listed_rows: int = 16_384  # rows of a piece of work
 
 
@@ -168,7 +169,7 @@ def _joined_lists(
 ) -> tuple[IntArray, FloatArray]:
     """The lists of old items brought up to date, followed by those of the new ones, which end X."""
     n_old, k = found.shape
-    rows, columns = _near(X, squared[:, -1], k, workers, rule)
+    rows, columns = _near(X, found, squared[:, -1], workers, rule)
     new = n_old + columns
     apart = rows != new
     rows, new = rows[apart], new[apart]
@@ -191,7 +192,7 @@ def _joined_lists(
 
 
 def _near(
-    X: AnyArray, farthest: FloatArray, k: int, workers: Workers, rule: GrowthRule
+    X: AnyArray, found: IntArray, farthest: FloatArray, workers: Workers, rule: GrowthRule
 ) -> tuple[IntArray, IntArray]:
     """Pairs (row of X, number of a new item) that may change a list, and few others.
 
@@ -202,7 +203,7 @@ def _near(
     lost = 4 * (X.shape[1] + 4) * np.finfo(np.float64).eps
     norms = np.einsum("ij,ij->i", points, points)
     n, m = len(X), len(new)
-    reach = _reach(points, new, norms * (1 + lost), k, rule)
+    reach = _reach(points[:-m], new, found, rule)
     norms *= 1 - lost
     limits = np.concatenate([farthest, np.full(m, -np.inf)])
     pairs: list[tuple[IntArray, IntArray]] = []
@@ -234,17 +235,23 @@ def _close(points: FloatArray, limits: FloatArray, new: FloatArray, reach: Float
     return np.flatnonzero(far <= (radius + allowed) * (1 + ROUNDING))
 
 
-def _reach(points: FloatArray, new: FloatArray, norms: FloatArray, k: int, rule: GrowthRule) -> FloatArray:
+def _reach(points: FloatArray, new: FloatArray, found: IntArray, rule: GrowthRule) -> FloatArray:
     """(m,) squared distance within which each new item surely has k others.
 
-    ``norms`` are |x|^2 and what products can lose.
+    A walk from list to list, to the nearest item each time; theirs and their neighbours' lists bound it.
     """
-    sample = slice(None, None, -(-len(points) // rule.sample))
-    seen, sizes, found = points[sample], norms[sample], []
-    if len(seen) <= k:
-        return np.full(len(new), np.inf)
-    for first in range(0, len(new), 256):
-        some = new[first : first + 256]
-        squared = norms[len(norms) - len(new) + first :][: len(some), None] + sizes - 2 * (some @ seen.T)
-        found.append(np.partition(squared, k, axis=1)[:, k])
-    return np.concatenate(found)
+    k = found.shape[1]
+    if k == 0:
+        return np.full(len(new), -np.inf)
+    sample = np.arange(0, len(points), -(-len(points) // rule.sample))
+    sizes = np.einsum("ij,ij->i", points[sample], points[sample])
+    here = sample[np.argmin(sizes - 2 * (new @ points[sample].T), axis=1)]
+    squared = np.empty((len(new), k + k * k))
+    for _ in range(rule.steps):
+        listed = np.concatenate([found[here], found[found[here]].reshape(len(new), -1)], axis=1)
+        listed.sort(axis=1)
+        squared_distances(points, new, listed, squared)
+        here = listed[np.arange(len(new)), squared.argmin(axis=1)]
+    squared[:, 1:][listed[:, 1:] == listed[:, :-1]] = np.inf  # an item counts once
+    reach: FloatArray = np.partition(squared, k - 1, axis=1)[:, k - 1] * (1 + ROUNDING)
+    return reach
