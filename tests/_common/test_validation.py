@@ -1,5 +1,7 @@
 """What a user hands in is taken as meant or refused with the reason, and a refusal changes nothing."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -147,6 +149,8 @@ BAD_FITS = [
     ({"X": X[:, :0], "y": Y}, "0 feature"),
     ({"X": np.empty((0, 2)), "y": []}, "0 sample"),
     ({"X": [["a", "b"]], "y": ["cat"]}, "could not convert"),
+    ({"X": "X.npy", "y": ["cat"]}, r"X is a path \(X.npy\)\. Read it with read_embeddings"),
+    ({"X": Path("X.npy"), "y": ["cat"]}, r"X is a path \(X.npy\)\. Read it with read_embeddings"),
     ({"X": X, "y": Y[:11]}, "X has 12 items but y has 11 rows"),
     ({"X": X, "y": [[1, 0]] * 11}, "X has 12 items but y has 11 rows"),
     ({"X": X, "y": None}, "requires y to be passed"),

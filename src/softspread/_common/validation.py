@@ -3,6 +3,7 @@
 import math
 import numbers
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ WHOLE_FLOATS = 2**53  # up to here every whole number is a float
 
 def features(X: Any, name: str = "X") -> AnyArray:
     """A finite (n, d) float array; single precision stays single. Errors call it ``name``."""
+    refuse_path(X, name)
     X = dense(X, name)
     try:
         array = np.asarray(
@@ -29,6 +31,15 @@ def features(X: Any, name: str = "X") -> AnyArray:
     except ValueError as error:
         raise InputError(problem_of_features(error, X, name)) from error
     return not_too_large(array, name)
+
+
+def refuse_path(X: Any, name: str = "X") -> None:
+    """Features are an array, not the path of a file."""
+    if isinstance(X, str | Path):
+        raise InputError(
+            f"{name} is a path ({str(X)[:80]}). Read it with read_embeddings; only "
+            "ProbabilisticLabelSpreading fits files in parts, with out='soft.parquet'."
+        )
 
 
 def problem_of_features(error: ValueError, X: Any, name: str = "X") -> str:

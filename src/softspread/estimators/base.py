@@ -869,6 +869,7 @@ class VotesEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def read_features(est: BaseEstimator, X: Any, reset: bool) -> AnyArray:
     """(n, d) numbers as scikit-learn checks them; with ``reset`` a fit learns how many, and their names."""
     X = validation.dense(X)
+    validation.refuse_path(X)
     try:
         array = validate_data(est, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=1)
     except ValueError as error:
