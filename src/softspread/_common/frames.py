@@ -32,7 +32,9 @@ def as_frame(table: Any) -> Any:
             f"{type(table).__module__.split('.')[0]}'s {type(table).__name__} is not computed yet; call its "
             ".collect() first."
         )
-    if not hasattr(table, "columns") or not hasattr(table, "__arrow_c_stream__"):
+    if not hasattr(table, "columns") or not (
+        hasattr(table, "__arrow_c_stream__") or hasattr(table, "to_arrow")
+    ):
         return table
     pa = arrow(what=f"a table of {type(table).__module__.split('.')[0]}")
     found = table.to_arrow() if hasattr(table, "to_arrow") else pa.table(table)
