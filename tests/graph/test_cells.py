@@ -1,5 +1,6 @@
 """Cells hold every item once, and a search among them finds what all pairs find."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -153,3 +154,11 @@ def test_visits_are_tuned_on_enough_items_to_rely_on(seed):
         limit = nearest_by_products(X, X, 11, workers)[1][:, -1:] * (1 + 1e-5)
     assert found.details["listed"] < found.details["cells"]
     assert (found.squared <= limit).mean() >= 0.999
+
+
+def test_what_a_search_tells_of_itself_is_json(rng):
+    """Also where one cell holds all items and the reach is infinite."""
+    for n in (100, 3_000):
+        found = search_cells(rng.normal(size=(n, 3)), 5, Workers(1), rng, False)
+        assert json.loads(json.dumps(found.details, allow_nan=False)) == found.details
+        assert found.recall > 0.99
