@@ -15,6 +15,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+LONG = 40  # characters
 RESULTS = Path(__file__).parents[2] / "experiments" / "results"
 
 
@@ -63,7 +64,12 @@ def drawn(table: dict[str, Any]) -> nodes.Node:
 
 def line(cells: list[Any]) -> nodes.row:
     """One row."""
-    return nodes.row("", *[nodes.entry("", nodes.paragraph("", shown(cell))) for cell in cells])
+    return nodes.row("", *[nodes.entry("", text(shown(cell))) for cell in cells])
+
+
+def text(cell: str) -> nodes.paragraph:
+    """What a cell says; sentences may be broken into lines, numbers with their ± may not."""
+    return nodes.paragraph("", cell, classes=["sentence"] if len(cell) > LONG else [])
 
 
 def runs(stored: dict[str, Any]) -> list[nodes.Node]:
