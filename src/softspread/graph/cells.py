@@ -220,11 +220,9 @@ def search_cells(
             found[cells.order[rows]] = np.where(ids < 0, -1, cells.order[ids])
             advance(rows.stop - rows.start)
     fill_gaps(X, found, workers)
-    details: dict[str, float | int | str] = {
-        "cells": cells.n_cells,
-        "listed": cells.near.shape[1],
-        "reach": reach,
-    }
+    details: dict[str, float | int | str] = {"cells": cells.n_cells, "listed": cells.near.shape[1]}
+    if np.isfinite(reach):  # JSON knows no infinity
+        details["reach"] = reach
     return measured_neighbors(
         X, found, n_neighbors, workers, rng, "cells", details, spent=cells.order[sample]
     )
