@@ -27,6 +27,16 @@ def test_values_keep_their_types():
     assert frame["c"].tolist() == ["a", "b"]
 
 
+def test_categories_numbered_without_a_sign_are_names():
+    """As polars 1.0 hands them on, and pandas refuses them."""
+    pa = pytest.importorskip("pyarrow")
+    numbers, names = pa.array([1, None, 0], pa.uint32()), pa.array(["dog", "cat"], pa.large_string())
+    frame = as_frame(pa.table({"label": pa.DictionaryArray.from_arrays(numbers, names), "n": [1, 2, 3]}))
+    assert frame["label"].tolist()[::2] == ["cat", "dog"]
+    assert frame["label"].isna().tolist() == [False, True, False]
+    assert frame["n"].tolist() == [1, 2, 3]
+
+
 def test_lazy_frames_are_refused():
     """The message says what to call."""
     with pytest.raises(InputError, match=r"polars's LazyFrame is not computed yet; call its \.collect\(\)"):

@@ -38,4 +38,9 @@ def as_frame(table: Any) -> Any:
         return table
     pa = arrow(what=f"a table of {type(table).__module__.split('.')[0]}")
     found = table.to_arrow() if hasattr(table, "to_arrow") else pa.table(table)
+    for place, field in enumerate(found.schema):
+        kind = field.type
+        if pa.types.is_dictionary(kind) and pa.types.is_unsigned_integer(kind.index_type):
+            # categories of older polars, whose unsigned numbers pandas does not take
+            found = found.set_column(place, field.name, found.column(place).cast(kind.value_type))
     return found.to_pandas(integer_object_nulls=True)
