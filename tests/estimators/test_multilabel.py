@@ -60,6 +60,18 @@ def test_climbing_together_equals_a_question_by_itself(task, fitted):
     assert_allclose(fitted.questions_[1].predict_proba(), alone.predict_proba(), atol=1e-5)
 
 
+def test_seeing_together_equals_a_question_by_itself(task):
+    """Classifiers and kernels of all questions share what the answers do not change, and nothing else."""
+    X, _, table = task
+    both = SoftLabeler(kind="multilabel", random_state=0).fit(X, table)
+    for question in both.questions_.values():
+        together = question._blend
+        question._learn(together.rungs)
+        assert together.names == question._blend.names
+        np.testing.assert_array_equal(together.q, question._blend.q)
+        np.testing.assert_array_equal(together.q_held, question._blend.q_held)
+
+
 def test_each_class_has_probability_evidence_interval_and_verdict(fitted):
     """One row per item; the interval holds the soft label."""
     frame = fitted.to_frame()

@@ -8,7 +8,9 @@ from softspread import knn_graph
 from softspread._common.threads import Workers
 from softspread.diffusion.diffusion import Diffusion
 from softspread.graph.extension import tie_newcomers
-from softspread.posterior.blend import fit_blend
+from softspread.posterior import kernels as kernels_module
+from softspread.posterior.blend import fit_blend, see_together
+from softspread.posterior.classifiers import BumpSpace
 from softspread.posterior.experts import no_votes, shares_expert
 from softspread.posterior.ladder import ladder_experts
 
@@ -47,6 +49,40 @@ def test_weights_are_shares_of_all_experts(blend):
     assert len(blend.weights) == len(blend.names)
     total = sum(w * final for w, final in zip(blend.weights, finals(blend), strict=True) if w > 0)
     np.testing.assert_allclose(blend.q, total, atol=1e-5)
+
+
+@pytest.mark.parametrize("at_once", [1, 2 * N * N_CLASSES, 10**9], ids=["one", "two", "all"])
+def test_questions_seen_together_see_what_each_sees_alone(diffusion, at_once):
+    """To the last bit, of the same voted items and of others, with and without a second class."""
+    flipped = COUNTS[:, ::-1].copy()
+    others = random_counts(N, N_CLASSES, 20, seed=4)
+    one_class = COUNTS * [1, 0, 0]
+    questions = [own_of(counts) for counts in (COUNTS, others, flipped, one_class)]
+    sights = list(see_together(diffusion, questions, X, X[:, :2], at_once=at_once))
+    assert [len(sight.classifiers) for sight in sights] == [10, 10, 10, 0]
+    assert [len(sight.kernels) for sight in sights] == [5] * 4
+    for own, sight in zip(questions, sights, strict=True):
+        alone = fit_blend(diffusion, own, X=X, features=X[:, :2])
+        together = fit_blend(diffusion, own, sight=sight)
+        assert alone.names == together.names
+        np.testing.assert_array_equal(alone.weights, together.weights)
+        np.testing.assert_array_equal(alone.q, together.q)
+        np.testing.assert_array_equal(alone.q_held, together.q_held)
+        np.testing.assert_array_equal(alone.log_size, together.log_size)
+
+
+def test_items_enter_a_space_once_for_all_questions(diffusion, monkeypatch):
+    """However many questions there are about the same voted items; and one kernel serves them all."""
+    entered, kernels = [], []
+    inside, widest = BumpSpace.of, kernels_module._widest_kernel
+    monkeypatch.setattr(
+        BumpSpace, "of", lambda self, items: entered.append(len(items)) or inside(self, items)
+    )
+    monkeypatch.setattr(kernels_module, "_widest_kernel", lambda *given: kernels.append(1) or widest(*given))
+    questions = [own_of(COUNTS), own_of(COUNTS[:, ::-1]), own_of(COUNTS[:, [1, 0, 2]])]
+    list(see_together(diffusion, questions, X, None))
+    assert entered.count(N) == 1
+    assert len(kernels) == 1
 
 
 def test_an_expert_that_counts_nothing_keeps_no_predictions(blend):

@@ -31,7 +31,7 @@ def items():
 
 def experts_of(X, counts, features=None, rule=RULE):
     order = np.arange(len(counts))
-    return [expert for expert, _, _ in classifier_experts(X, features, own_of(counts), order, rule)]
+    return [expert for expert, _, _ in classifier_experts(X, features, [own_of(counts)], order, rule)[0]]
 
 
 def test_all_classifiers_are_there_and_know_the_clusters(items):

@@ -5,6 +5,7 @@ import numpy as np
 from blends import expert_of, own_of, random_counts
 from softspread.posterior.experts import (
     Expert,
+    alike,
     blended,
     blended_size,
     class_shares,
@@ -119,3 +120,12 @@ def test_places_are_the_voted_items_in_an_order():
     counts = np.zeros((5, 2))
     counts[[1, 3, 4], 0] = 1
     assert own_of(counts).places(np.array([4, 0, 3, 2, 1])).tolist() == [2, 1, 0]
+
+
+def test_equal_arrays_are_one_group():
+    """Whatever stands between them; the first of each group stands for it."""
+    first, other, longer = np.array([1, 2]), np.array([1, 3]), np.array([1, 2, 3])
+    groups = alike([first, other, first.copy(), longer])
+    assert [numbers for _, numbers in groups] == [[0, 2], [1], [3]]
+    assert groups[0][0] is first
+    assert alike([]) == []

@@ -33,7 +33,7 @@ def test_predictions_follow_the_formula(block):
     """Each width backs off to the wider one, whatever the size of the blocks."""
     X, own = some_votes()
     shares = shares_expert(own, 1.0).final
-    wide, narrow = kernel_experts(X, 0.5, shares, own, KernelRule(number=2, widest=0.25, block=block))
+    wide, narrow = kernel_experts(X, 0.5, [own], KernelRule(number=2, widest=0.25, block=block))[0]
     first = by_formula(X, own, 0.5, 0.25, shares, RULE.first_back_off)
     np.testing.assert_allclose(wide.final, first, atol=2e-5)
     np.testing.assert_allclose(narrow.final, by_formula(X, own, 0.5, 1.0, first, RULE.back_off), atol=2e-5)
@@ -43,12 +43,11 @@ def test_predictions_follow_the_formula(block):
 def test_own_votes_do_not_speak_for_their_item():
     """Other votes on an item leave the prediction for it as it was."""
     X, own = some_votes()
-    shares = np.full((30, 3), 1 / 3, dtype=np.float32)
     changed = own.counts.copy()
     changed[4] = [0, 0, 7]
     other = OwnVotes(own.voted, changed, changed, changed.sum(axis=1).astype(int), own.n_items)
-    before = kernel_experts(X, 0.5, shares, own, RULE)[1].held
-    after = kernel_experts(X, 0.5, shares, other, RULE)[1].held
+    before = kernel_experts(X, 0.5, [own], RULE)[0][1].held
+    after = kernel_experts(X, 0.5, [other], RULE)[0][1].held
     np.testing.assert_array_equal(before[4], after[4])
     assert np.abs(before - after).max() > 0.01
 
@@ -56,11 +55,10 @@ def test_own_votes_do_not_speak_for_their_item():
 def test_none_where_they_cannot_be_or_would_take_too_long():
     """No features, no width, no votes, or too many pairs: no kernel experts."""
     X, own = some_votes()
-    shares = shares_expert(own, 1.0).final
-    assert kernel_experts(None, 0.5, shares, own) == []
-    assert kernel_experts(X, None, shares, own) == []
-    assert kernel_experts(X, 0.0, shares, own) == []
-    assert kernel_experts(X, 0.5, shares, own, KernelRule(work=100)) == []
+    assert kernel_experts(None, 0.5, [own]) == [[]]
+    assert kernel_experts(X, None, [own]) == [[]]
+    assert kernel_experts(X, 0.0, [own]) == [[]]
+    assert kernel_experts(X, 0.5, [own], KernelRule(work=100)) == [[]]
 
 
 def test_the_kernel_of_one_item_is_its_row_of_the_formula():

@@ -32,7 +32,7 @@ from softspread.graph.places import Metric, place_items
 from softspread.intervals.labels import evidence_in
 from softspread.intervals.levels import expected_levels
 from softspread.intervals.task import IntervalMethod, Posteriors
-from softspread.posterior.blend import Blend, fit_blend
+from softspread.posterior.blend import Blend, Sight, fit_blend
 from softspread.posterior.experts import OwnVotes, own_votes
 from softspread.posterior.explain import explain_blend
 from softspread.posterior.growing import with_items as blend_with_items
@@ -360,20 +360,27 @@ class SoftLabeler(JudgedEstimator):
         self._use_weighting(None if found is None else Weighting(found, self._votes))
         return settings.diffusion
 
-    def _learn(self, rungs: Sequence[Rung] | None = None) -> None:
-        """Fit experts, weights, sharpness and trust to all votes so far; ``rungs`` were climbed before."""
-        places = self.graph_.places
-        classify = self.classifier == "auto"
+    def _shown(self) -> dict[str, Any]:
+        """What classifiers and kernels may see."""
+        if self.classifier != "auto":
+            return {"X": None, "features": None}
+        return {"X": self.graph_.places, "features": self._features}
+
+    def _learn(self, rungs: Sequence[Rung] | None = None, sight: Sight | None = None) -> None:
+        """Fit experts, weights, sharpness and trust to all votes so far.
+
+        ``rungs`` and ``sight`` were found before, for several questions together.
+        """
         self._blend: Blend = fit_blend(
             self._diffused,
             self._own_votes(),
             alphas=None if self.alpha == "auto" else [float(self.alpha)],
-            X=places if classify else None,
-            features=self._features if classify else None,
+            **self._shown(),
             prior=None if self.prior is None else self._padded_prior(),
             panel=self._panel() if len(self._model_votes) else None,
             ordered=self.kind == ORDINAL,
             rungs=rungs,
+            sight=sight,
         )
         self._n_fitted = len(self._votes)
         self._live = LiveBlend(self._blend, self._diffused)

@@ -20,6 +20,7 @@ from softspread._common.kinds import MULTILABEL, SINGLE
 from softspread._common.types import AnyArray, FloatArray, RandomState
 from softspread.errors import InputError
 from softspread.intervals.uncertainty import AMBIGUOUS, CLEAR, TOO_FEW
+from softspread.posterior.blend import see_together
 from softspread.posterior.ladder import climb_together
 from softspread.quality.smoothness import Smoothness, smoothness_of_all
 from softspread.queries.turns import pick_in_turn
@@ -77,13 +78,15 @@ class Questions:
         self._learn()
 
     def _learn(self) -> None:
-        """Climb the ladder once for all questions, then each learns for itself."""
+        """Climb the ladder and look at the features once for all questions, then each learns for itself."""
         each = list(self.each.values())
         own = [one._own_votes() for one in each]
         alphas = None if self.asked.alpha == "auto" else [float(self.asked.alpha)]
-        for one, rungs in zip(each, climb_together(each[0]._diffused, own, alphas), strict=True):
+        rungs = climb_together(each[0]._diffused, own, alphas)
+        sights = see_together(each[0]._diffused, own, **each[0]._shown())
+        for one, climbed, seen in zip(each, rungs, sights, strict=True):
             one._waits = False
-            one._learn(rungs)
+            one._learn(climbed, seen)
 
     def refit(self) -> None:
         """Learn again from all answers."""

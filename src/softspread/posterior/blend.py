@@ -31,8 +31,10 @@ from softspread.posterior.classifiers import (
     classifier_experts,
 )
 from softspread.posterior.experts import (
+    Expert,
     Float32Array,
     OwnVotes,
+    alike,
     blended,
     blended_size,
     class_shares,
@@ -73,6 +75,7 @@ class BlendRule:
 
 
 RULE = BlendRule()
+SEEN_AT_ONCE = 8_000_000  # of 15 experts at 4 bytes: half a gigabyte
 RECORDS = (  # what a blend is made of, for files
     *(BlendRule, LadderRule, ClassifierRule, KernelRule, StackRule, CalibrationRule, Belief, TrustRule),
     PanelRule,
@@ -270,6 +273,54 @@ def posterior_of(
     return Posterior(m, trust.groups(log_size, m), trust, own.voted, own.counts, variants, workers)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Sight:
+    """What classifiers and kernels make of the features and the votes of one question."""
+
+    by_content: IntArray  # (n,)  the items in the order in which folds are dealt
+    classifiers: Sequence[tuple[Expert, Space, Model]]
+    kernels: Sequence[Expert]
+
+
+def see_together(
+    diffusion: Diffusion,
+    questions: Sequence[OwnVotes],
+    X: AnyArray | None,
+    features: AnyArray | None,
+    rule: BlendRule = RULE,
+    at_once: int = SEEN_AT_ONCE,
+) -> Iterator[Sight]:
+    """What each of several questions about the same items sees; what the answers do not change is found once.
+
+    X and features as in :func:`fit_blend`. Predictions of experts that will count nothing wait until their
+    question has learned: ``at_once``, items times classes of the questions seen together, limits these.
+    """
+    largest = max(own.n_items * own.n_classes for own in questions)
+    step = max(1, at_once // max(1, largest))
+    for first in range(0, len(questions), step):
+        yield from _see(diffusion, questions[first : first + step], X, features, rule)
+
+
+def _see(
+    diffusion: Diffusion,
+    questions: Sequence[OwnVotes],
+    X: AnyArray | None,
+    features: AnyArray | None,
+    rule: BlendRule,
+) -> list[Sight]:
+    classified: dict[int, tuple[IntArray, list[tuple[Expert, Space, Model]]]] = {}
+    kernels: dict[int, list[Expert]] = {}
+    for order, numbers in alike(order_by_content(diffusion.graph.degrees, own) for own in questions):
+        some = [questions[number] for number in numbers]
+        found = classifier_experts(X, features, some, order, rule.classifiers)
+        classified |= {number: (order, one) for number, one in zip(numbers, found, strict=True)}
+    for _, numbers in alike(own.voted for own in questions):
+        some = [questions[number] for number in numbers]
+        weighted = kernel_experts(X, diffusion.graph.sigma2, some, rule.kernels)
+        kernels |= dict(zip(numbers, weighted, strict=True))
+    return [Sight(*classified[number], kernels[number]) for number in range(len(questions))]
+
+
 def fit_blend(
     diffusion: Diffusion,
     own: OwnVotes,
@@ -281,6 +332,7 @@ def fit_blend(
     panel: Panel | None = None,
     ordered: bool = False,
     rungs: Sequence[Rung] | None = None,
+    sight: Sight | None = None,
     rule: BlendRule = RULE,
 ) -> Blend:
     """Learn everything from the votes.
@@ -296,22 +348,24 @@ def fit_blend(
     panel : what models say; None = there are none
     ordered : classes have an order, which scores of experts respect
     rungs : the ladder where it was climbed before, see :func:`~softspread.posterior.ladder.climb_together`
+    sight : what :func:`see_together` found before, in place of X and features
     """
     shares = shares_expert(own, rule.shares_belief)
     if rungs is None:
         rungs = climb(diffusion, own, rule.ladder.alphas if alphas is None else alphas, rule.ladder)
     experts = [shares, *ladder_experts(rungs, shares.final, own, rule.ladder)]
     moving, models = len(experts), []  # shares and ladder answer from the rungs
-    order = order_by_content(diffusion.graph.degrees, own)
-    for expert, space, model in classifier_experts(X, features, own, order, rule.classifiers):
+    if sight is None:
+        sight = next(see_together(diffusion, [own], X, features, rule))
+    for expert, space, model in sight.classifiers:
         experts.append(expert)
         models.append((space, model))
-    experts += kernel_experts(X, diffusion.graph.sigma2, shares.final, own, rule.kernels)
+    experts += sight.kernels
     if prior is not None:
         experts.append(prior_expert(prior, own, rule.prior_belief, rule.prior_size))
     if panel is not None:
         experts += panel_experts(panel, diffusion, own, rule.panel)
-    weights = stack_weights(experts, own.mean_vote, rule.stack, own.places(order), ordered)
+    weights = stack_weights(experts, own.mean_vote, rule.stack, own.places(sight.by_content), ordered)
     alone = (prior is not None or panel is not None) and not len(own.voted)
     if alone:  # nothing but the prior or the models says anything yet
         weights = np.eye(len(experts))[-1]

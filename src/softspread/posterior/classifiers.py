@@ -226,28 +226,39 @@ def train(
 def crossed_experts(
     space: Space,
     X: AnyArray,
-    own: OwnVotes,
+    questions: Sequence[OwnVotes],
     order: IntArray,
     strengths: Sequence[tuple[float, float]],
     rule: ClassifierRule,
-) -> Iterator[tuple[Expert, Model]]:
-    """One expert per C, and its model of all votes, for items that come later; X are all items."""
-    deal = own.places(order)
-    Z, counts = space.of(X[own.voted[deal]]), own.counts[deal]
-    helds, models = zip(*(_crossed(Z, counts, C, rule) for C, _ in strengths), strict=True)
-    finals = np.empty((len(models), own.n_items, own.n_classes), dtype=np.float32)
-    for first in range(0, own.n_items, rule.chunk):
+) -> Iterator[list[tuple[Expert, Model]]]:
+    """Per question one expert per C, and its model of all votes, for items that come later; X are all items.
+
+    All items enter the space once, a chunk at a time, for the models of all questions.
+    """
+    learned = []
+    for own in questions:
+        deal = own.places(order)
+        Z, counts = space.of(X[own.voted[deal]]), own.counts[deal]
+        helds, models = zip(*(_crossed(Z, counts, C, rule) for C, _ in strengths), strict=True)
+        finals = np.empty((len(models), own.n_items, own.n_classes), dtype=np.float32)
+        learned.append((own, deal, helds, models, finals))
+    for first in range(0, len(X), rule.chunk):
         chunk = slice(first, first + rule.chunk)
         seen = space.of(X[chunk])
-        for final, model in zip(finals, models, strict=True):
-            final[chunk] = model.predict(seen)
-    trust = np.float32(max(0.0, 1 - rule.settled * (Z.shape[1] + 1) / max(own.total, 1.0)))
-    log_size = np.log([max(own.total / (Z.shape[1] + 1), rule.least_size)]).astype(np.float32)
-    for (C, belief), dealt_held, final, model in zip(strengths, helds, finals, models, strict=True):
-        held = np.empty_like(dealt_held)
-        held[deal] = dealt_held
-        final[own.voted] = trust * final[own.voted] + (1 - trust) * held
-        yield Expert(f"{space.name} C {C:g}", held, final, log_size, belief, "classifiers"), model
+        for _, _, _, models, finals in learned:
+            for final, model in zip(finals, models, strict=True):
+                final[chunk] = model.predict(seen)
+    for own, deal, helds, models, finals in learned:
+        per_coefficient = own.total / (space.n_features + 1)
+        trust = np.float32(max(0.0, 1 - rule.settled * (space.n_features + 1) / max(own.total, 1.0)))
+        log_size = np.log([max(per_coefficient, rule.least_size)]).astype(np.float32)
+        experts = []
+        for (C, belief), dealt_held, final in zip(strengths, helds, finals, strict=True):
+            held = np.empty_like(dealt_held)
+            held[deal] = dealt_held
+            final[own.voted] = trust * final[own.voted] + (1 - trust) * held
+            experts.append(Expert(f"{space.name} C {C:g}", held, final, log_size, belief, "classifiers"))
+        yield list(zip(experts, models, strict=True))
 
 
 def _crossed(
@@ -269,16 +280,14 @@ def _crossed(
 def classifier_experts(
     X: AnyArray | None,
     features: AnyArray | None,
-    own: OwnVotes,
+    questions: Sequence[OwnVotes],
     order: IntArray,
     rule: ClassifierRule = RULE,
-) -> Iterator[tuple[Expert, Space, Model]]:
-    """All classifiers, each with its space; none without features or before two classes were seen.
+) -> list[list[tuple[Expert, Space, Model]]]:
+    """Per question all classifiers with their spaces; none without features or before two classes were seen.
 
-    ``order`` (n,) deals items into folds and picks landmarks.
+    ``order`` (n,) deals items into folds and picks landmarks; questions of another order have other spaces.
     """
-    if np.count_nonzero(own.counts.sum(axis=0)) < 2:
-        return
     spaces: list[tuple[type[Space], AnyArray, tuple[tuple[float, float], ...]]] = []
     if X is not None and X.shape[1]:
         spaces += [(Space, X, rule.on_features), (BumpSpace, X, rule.on_landmarks)]
@@ -286,7 +295,12 @@ def classifier_experts(
         spaces.append((MainDirections, features, rule.on_unreduced))
     elif X is not None and X.shape[1]:
         spaces.append((OneScale, X, rule.on_unreduced))
-    for kind, items, strengths in spaces:
+    found: list[list[tuple[Expert, Space, Model]]] = [[] for _ in questions]
+    decided = [number for number, own in enumerate(questions) if (own.counts.sum(axis=0) > 0).sum() > 1]
+    for kind, items, strengths in spaces if decided else []:
         space = kind.made_from(items, order, rule)
-        for expert, model in crossed_experts(space, items, own, order, strengths, rule):
-            yield expert, space, model
+        asked = [questions[number] for number in decided]
+        each = crossed_experts(space, items, asked, order, strengths, rule)
+        for number, experts in zip(decided, each, strict=True):
+            found[number] += [(expert, space, model) for expert, model in experts]
+    return found

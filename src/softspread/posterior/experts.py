@@ -6,7 +6,7 @@ Most experts answer as they are judged. A classifier is judged by cross-fitted p
 model of all votes once one item's votes hardly move it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,6 +101,18 @@ def order_by_content(degrees: FloatArray, own: OwnVotes) -> IntArray:
     votes = np.zeros(own.n_items)
     votes[own.voted] = (own.counts**2).sum(axis=1)
     return np.lexsort((votes, np.round(np.log(np.maximum(degrees, np.finfo(np.float64).tiny)), 9)))
+
+
+def alike(arrays: Iterable[IntArray]) -> list[tuple[IntArray, list[int]]]:
+    """Each distinct array, and the numbers of all that equal it: what depends on it alone is found once."""
+    groups: list[tuple[IntArray, list[int]]] = []
+    for number, array in enumerate(arrays):
+        same = next((numbers for known, numbers in groups if np.array_equal(known, array)), None)
+        if same is None:
+            groups.append((array, [number]))
+        else:
+            same.append(number)
+    return groups
 
 
 def no_votes(n_items: int, n_classes: int) -> OwnVotes:

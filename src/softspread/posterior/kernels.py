@@ -7,14 +7,14 @@ soft labels change smoothly and votes are dense, distance tells more. Left out w
 are too many: the fine rungs of the ladder come close there.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from softspread._common.places import places
 from softspread._common.types import AnyArray, FloatArray, IntArray
-from softspread.posterior.experts import Expert, Float32Array, OwnVotes
+from softspread.posterior.experts import Expert, Float32Array, OwnVotes, other_shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,28 +35,34 @@ RULE = KernelRule()
 
 
 def kernel_experts(
-    X: AnyArray | None, sigma2: float | None, shares: Float32Array, own: OwnVotes, rule: KernelRule = RULE
-) -> list[Expert]:
-    """One expert per width; none without features, without votes or where they would take too long."""
-    n_voted = len(own.voted)
-    if X is None or not sigma2 or not n_voted or own.n_items * n_voted > rule.work:
-        return []
-    voted = np.asarray(X[own.voted], dtype=np.float64)
+    X: AnyArray | None, sigma2: float | None, questions: Sequence[OwnVotes], rule: KernelRule = RULE
+) -> list[list[Expert]]:
+    """Per question one expert per width; none without features, without votes or where they take too long.
+
+    All questions are about the same voted items: one kernel serves them all.
+    """
+    n_items, voted_rows = questions[0].n_items, questions[0].voted
+    n_voted = len(voted_rows)
+    if X is None or not sigma2 or not n_voted or n_items * n_voted > rule.work:
+        return [[] for _ in questions]
+    voted = np.asarray(X[voted_rows], dtype=np.float64)
     centre = voted.mean(axis=0)
     voted = voted - centre
-    finals = np.empty((rule.number, own.n_items, own.n_classes), dtype=np.float32)
-    sizes = np.empty((rule.number, own.n_items), dtype=np.float32)
-    place = places(own.voted, own.n_items)
+    each = [_Predictions.empty(own, rule) for own in questions]
+    place = places(voted_rows, n_items)
     step = max(1, rule.block // n_voted)
-    for first in range(0, own.n_items, step):
-        part = slice(first, min(first + step, own.n_items))
+    for first in range(0, n_items, step):
+        part = slice(first, min(first + step, n_items))
         K = _widest_kernel(np.asarray(X[part], dtype=np.float64) - centre, voted, sigma2, rule)
         mine = np.flatnonzero(place[part] >= 0)
         K[mine, place[part][mine]] = 0.0  # an item's own votes do not speak for it
-        _narrow(K, own.counts.astype(np.float32), shares[part], finals[:, part], sizes[:, part], rule)
+        _narrow(K, part, each, rule)
     return [
-        Expert(f"kernel {number + 1}", final[own.voted], final, np.log(size), rule.belief)
-        for number, (final, size) in enumerate(zip(finals, sizes, strict=True))
+        [
+            Expert(f"kernel {number + 1}", final[voted_rows], final, np.log(size), rule.belief)
+            for number, (final, size) in enumerate(zip(one.finals, one.sizes, strict=True))
+        ]
+        for one in each
     ]
 
 
@@ -79,22 +85,36 @@ def _widest_kernel(X: FloatArray, voted: FloatArray, sigma2: float, rule: Kernel
     return np.asarray(np.exp(-rule.widest * np.maximum(squared, 0.0) / (2 * sigma2)), dtype=np.float32)
 
 
-def _narrow(
-    K: Float32Array,
-    counts: Float32Array,
-    q: Float32Array,
-    finals: Float32Array,
-    sizes: Float32Array,
-    rule: KernelRule,
-) -> None:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Predictions:
+    """Of one question, filled in block by block."""
+
+    counts: Float32Array  # (v, n_classes)
+    total: Float32Array  # (v,)
+    shares: Float32Array  # (n, n_classes)  of the classes, without an item's own votes
+    finals: Float32Array  # (widths, n, n_classes)
+    sizes: Float32Array  # (widths, n)
+
+    @classmethod
+    def empty(cls, own: OwnVotes, rule: KernelRule) -> "_Predictions":
+        counts = own.counts.astype(np.float32)
+        shares, _, _ = other_shares(own, own.counts.sum(axis=0))
+        finals = np.empty((rule.number, own.n_items, own.n_classes), dtype=np.float32)
+        sizes = np.empty((rule.number, own.n_items), dtype=np.float32)
+        return cls(counts, counts.sum(axis=1), shares, finals, sizes)
+
+
+def _narrow(K: Float32Array, part: slice, each: Sequence[_Predictions], rule: KernelRule) -> None:
     """Fill in the predictions of one block, width by width."""
-    back_off, total = np.float32(rule.first_back_off), counts.sum(axis=1)
+    back_off, wider = np.float32(rule.first_back_off), [one.shares[part] for one in each]
     for number in range(rule.number):
-        Y = K @ counts
-        N = Y.sum(axis=1)
-        q = (Y + back_off * q) / (N + back_off)[:, None]
+        masses = [K @ one.counts for one in each]
         K *= K
-        effective = N * N / np.maximum(K @ total, np.float32(1e-20))
+        for place, (one, Y) in enumerate(zip(each, masses, strict=True)):
+            N = Y.sum(axis=1)
+            wider[place] = (Y + back_off * wider[place]) / (N + back_off)[:, None]
+            effective = N * N / np.maximum(K @ one.total, np.float32(1e-20))
+            one.finals[number, part] = wider[place]
+            one.sizes[number, part] = np.maximum(effective, np.float32(rule.least_size))
         K *= K
-        finals[number], sizes[number] = q, np.maximum(effective, np.float32(rule.least_size))
         back_off = np.float32(rule.back_off)
