@@ -8,7 +8,10 @@ from scipy import sparse
 
 import reference
 from softspread import InputError, SoftspreadWarning, affinity_graph, epsilon_graph, knn_graph
-from softspread.graph.builders import gaussian_weights
+from softspread._common.threads import Workers
+from softspread._common.types import Neighbors
+from softspread.graph import builders
+from softspread.graph.builders import gaussian_weights, symmetric_affinity
 
 NORMALIZATIONS = ["symmetric", "random_walk"]
 
@@ -267,6 +270,42 @@ def test_gaussian_weights_by_hand():
     weights = gaussian_weights(np.array([0.0, 4.0, 1e6]), 4.0)
     np.testing.assert_allclose(weights, [1.0, np.exp(-0.5), 0.0])
     np.testing.assert_array_equal(gaussian_weights(np.array([0.0, 0.0]), 0.0), [1.0, 1.0])
+
+
+def neighbor_lists(rng, case, n=60):
+    """Each item's neighbours and squared distances, without regard to where items are."""
+    k = 0 if case == "no neighbours" else 7
+    others = np.stack([rng.permutation(np.setdiff1d(np.arange(n), [row]))[:k] for row in range(n)])
+    squared = rng.random((n, k)) * 4
+    if case == "one-sided":
+        others = np.tile(np.arange(k), (n, 1)) + k * (np.arange(n)[:, None] < k)
+    elif case == "underflow":
+        squared[::3] = 1e6
+    elif case in ("as far from each other", "listed twice"):
+        others[:, 1] = others[:, 1 - (case == "listed twice")]
+        squared = (np.arange(n)[:, None] + others) / n
+    return Neighbors(others, squared, "made up", 1.0)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(
+    "case", ["random", "as far from each other", "listed twice", "one-sided", "underflow", "no neighbours"]
+)
+def test_the_affinity_is_half_the_sum_of_the_weights_and_their_transpose(rng, case, threads, monkeypatch):
+    """Entry by entry and bit by bit what scipy adds up, however rows are cut into pieces."""
+    monkeypatch.setattr(builders, "ROWS_OF_A_PIECE", 13)
+    found = neighbor_lists(rng, case)
+    n, k = found.indices.shape
+    halves = gaussian_weights(found.squared, 1.5).ravel() / 2
+    W = sparse.csr_array((halves, found.indices.ravel(), np.arange(n + 1) * k), shape=(n, n))
+    expected = sparse.csr_array(W + W.T)
+    expected.sort_indices()
+    with Workers(threads) as workers:
+        A = symmetric_affinity(found, 1.5, workers)
+    assert A.has_canonical_format
+    A.eliminate_zeros()
+    for name in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(A, name), getattr(expected, name))
 
 
 def test_threads_and_seeds_do_not_change_an_exact_graph(rng):

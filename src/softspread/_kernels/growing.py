@@ -12,27 +12,32 @@ def nearest_edges(indptr, indices, X, ranks, first, last, found, squared):
     Rows with too few edges keep what ``found`` and ``squared`` held before.
     """
     k = found.shape[1]
+    gaps = np.empty(np.diff(indptr[first : last + 1]).max())
+    near, ends = np.empty(k + 1), np.empty(k + 1, dtype=np.int64)  # the last place is for what drops out
     for row in range(first, last):
-        filled = 0
-        for edge in range(indptr[row], indptr[row + 1]):
-            other = np.int64(indices[edge])
+        begin, end = indptr[row], indptr[row + 1]
+        for edge in range(begin, end):  # a loop of its own, free of jumps: the processor works ahead
+            other = indices[edge]
             total = 0.0
             for c in range(X.shape[1]):
                 difference = np.float64(X[row, c]) - np.float64(X[other, c])
                 total += difference * difference
+            gaps[edge - begin] = total
+        filled = 0
+        for edge in range(begin, end):
+            total, new = gaps[edge - begin], np.int64(indices[edge])
             at = filled
             while at > 0 and (
-                squared[row, at - 1] > total
-                or (squared[row, at - 1] == total and ranks[found[row, at - 1]] > ranks[other])
+                near[at - 1] > total or (near[at - 1] == total and ranks[ends[at - 1]] > ranks[new])
             ):
+                near[at] = near[at - 1]
+                ends[at] = ends[at - 1]
                 at -= 1
-            if at < k:
-                filled = min(filled + 1, k)
-                for i in range(filled - 1, at, -1):
-                    squared[row, i] = squared[row, i - 1]
-                    found[row, i] = found[row, i - 1]
-                squared[row, at] = total
-                found[row, at] = other
+            near[at] = total
+            ends[at] = new
+            filled = min(filled + 1, k)
+        squared[row, :filled] = near[:filled]
+        found[row, :filled] = ends[:filled]
 
 
 @compiled_as_written

@@ -15,7 +15,8 @@ from scipy.spatial import cKDTree
 
 from softspread._common import validation
 from softspread._common.threads import Workers, count_threads
-from softspread._common.types import AnyArray, FloatArray, Neighbors, RandomState
+from softspread._common.types import AnyArray, FloatArray, IndexArray, IntArray, Neighbors, RandomState
+from softspread._kernels.symmetric import add_rows, transpose_rows
 from softspread.errors import InputError, SoftspreadWarning
 from softspread.graph.graph import NORMALIZATIONS, Graph, operator_from_affinity
 from softspread.graph.neighbors import leaf_order
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 SMALLEST_WEIGHT = np.finfo(np.float64).tiny  # a weight below has lost digits to underflow and counts as none
 MOST_EDGES = 1_000_000_000  # 12 GB of graph: beyond, a radius was surely too large
+ROWS_OF_A_PIECE = 16_384  # of a matrix, that threads take in turn
 SYMMETRY = 1e-8  # largest |A - A^T| accepted as rounding, as a share of the largest entry
 
 
@@ -96,7 +98,8 @@ def knn_graph(
     with Workers(count_threads(n_jobs)) as workers:
         rng = validation.generator(random_state)
         search = NeighborSearch(features, k, index, workers, rng, verbose, metric)
-    return tell_of_gaps(search.graph(k, bandwidth, normalization))
+        graph = search.graph(k, bandwidth, workers, normalization)
+    return tell_of_gaps(graph)
 
 
 class NeighborSearch:
@@ -118,7 +121,9 @@ class NeighborSearch:
         # searching in leaf order also makes the search itself kinder to the cache
         self._found = search_neighbors(places[self._order], most, index, workers, rng, verbose)
 
-    def graph(self, n_neighbors: int, bandwidth: str | float, normalization: str = "symmetric") -> Graph:
+    def graph(
+        self, n_neighbors: int, bandwidth: str | float, workers: Workers, normalization: str = "symmetric"
+    ) -> Graph:
         """The graph of each item's ``n_neighbors`` nearest."""
         found = replace(
             self._found,
@@ -127,7 +132,7 @@ class NeighborSearch:
         )
         sigma2 = kernel_width(found, bandwidth)
         return operator_from_affinity(
-            symmetric_affinity(found, sigma2),
+            symmetric_affinity(found, sigma2, workers),
             self._order,
             kind="knn",
             normalization=normalization,
@@ -248,19 +253,33 @@ def gaussian_weights(squared: FloatArray, sigma2: float) -> FloatArray:
     return weights
 
 
-def symmetric_affinity(found: Neighbors, sigma2: float) -> csr_array:
-    """(W + W^T) / 2 of the directed neighbour weights."""
+def symmetric_affinity(found: Neighbors, sigma2: float, workers: Workers) -> csr_array:
+    """(W + W^T) / 2 of the directed neighbour weights, columns sorted.
+
+    Pairs whose weights are lost to underflow are entries 0.
+    """
     n, k = found.indices.shape
-    weights = gaussian_weights(found.squared, sigma2).ravel() * 0.5
-    W = csr_array(
-        (
-            weights,
-            found.indices.ravel().astype(np.int32),
-            np.arange(0, n * k + 1, k, dtype=np.int64) if k else np.zeros(n + 1, dtype=np.int64),
-        ),
-        shape=(n, n),
-    )
-    return csr_array(W + W.T)
+    halves = gaussian_weights(found.squared, sigma2).ravel() * 0.5
+    rows = np.arange(n + 1) * k, found.indices.ravel().astype(np.uint32), halves
+    turned = _room_for_rows(n, n * k)
+    transpose_rows(rows, turned)
+    transpose_rows(turned, rows)  # which sorts the columns of W
+    counts, total = np.zeros(n, dtype=np.int64), _room_for_rows(n, 0)
+
+    def add(first: int) -> None:
+        add_rows(rows, turned, first, min(first + ROWS_OF_A_PIECE, n), counts, total)
+
+    workers.run(add, range(0, n, ROWS_OF_A_PIECE))
+    total = _room_for_rows(n, int(counts.sum()))
+    np.cumsum(counts, out=total[0][1:])
+    workers.run(add, range(0, n, ROWS_OF_A_PIECE))
+    starts, columns, entries = total
+    return csr_array((entries, columns.view(np.int32), starts), shape=(n, n))
+
+
+def _room_for_rows(n: int, n_entries: int) -> tuple[IntArray, IndexArray, FloatArray]:
+    """A sparse matrix by rows, still to be filled: starts, columns and entries."""
+    return np.zeros(n + 1, dtype=np.int64), np.empty(n_entries, dtype=np.uint32), np.empty(n_entries)
 
 
 def affordable_neighbors(n_neighbors: int, n: int) -> int:

@@ -59,7 +59,7 @@ def with_items(
     order = np.concatenate([graph.order, np.arange(len(features), n)])
     found, squared = neighbor_lists(graph, workers, rule)
     found, squared = _joined_lists(place_items(X, graph.metric)[order], found, squared, order, workers, rule)
-    return _renumbered(graph, X, found, squared, order, _places(found, len(features)))
+    return _renumbered(graph, X, found, squared, order, _places(found, len(features)), workers)
 
 
 def without_items(graph: Graph, keep: BoolArray, workers: Workers, rule: GrowthRule = RULE) -> Graph:
@@ -77,7 +77,7 @@ def without_items(graph: Graph, keep: BoolArray, workers: Workers, rule: GrowthR
     lacking = np.flatnonzero((found < 0).any(axis=1))
     places = place_items(X[order], graph.metric)
     found[lacking], squared[lacking] = _nearest_others(places, lacking, k, workers)
-    return _renumbered(graph, X, found, squared, order, np.arange(len(X)))
+    return _renumbered(graph, X, found, squared, order, np.arange(len(X)), workers)
 
 
 def neighbor_lists(graph: Graph, workers: Workers, rule: GrowthRule = RULE) -> tuple[IntArray, FloatArray]:
@@ -129,7 +129,13 @@ def _bandwidth(graph: Graph) -> str | float:
 
 
 def _renumbered(
-    graph: Graph, X: AnyArray, found: IntArray, squared: FloatArray, order: IntArray, places: IntArray
+    graph: Graph,
+    X: AnyArray,
+    found: IntArray,
+    squared: FloatArray,
+    order: IntArray,
+    places: IntArray,
+    workers: Workers,
 ) -> Graph:
     """The graph of lists whose rows move to ``places``."""
     back = np.argsort(places)
@@ -137,7 +143,7 @@ def _renumbered(
     sigma2 = kernel_width(lists, _bandwidth(graph))
     kept = ("kind", "normalization", "recall_", "index", "details", "metric")
     facts = {name: getattr(graph, name) for name in kept}
-    affinity = symmetric_affinity(lists, sigma2)
+    affinity = symmetric_affinity(lists, sigma2, workers)
     return operator_from_affinity(
         affinity, order[back], n_neighbors=found.shape[1], sigma2=sigma2, features=X, **facts
     )

@@ -153,8 +153,8 @@ class CandidateGraphs:
 
     def _from_neighbors(self, number: int) -> Graph:
         options = self.options
-        if self._found is None:
-            with Workers(count_threads(options.n_jobs)) as workers:
+        with Workers(count_threads(options.n_jobs)) as workers:
+            if self._found is None:
                 rng = validation.generator(options.random_state)
                 self._found = NeighborSearch(
                     np.asarray(self.items),
@@ -165,5 +165,5 @@ class CandidateGraphs:
                     options.verbose,
                     options.metric,
                 )
-        graph = self._found.graph(number, options.bandwidth)
+            graph = self._found.graph(number, options.bandwidth, workers)
         return tell_of_gaps(graph) if len(self.numbers) == 1 else graph
