@@ -350,6 +350,11 @@ class RatingSpreading(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
 
 def _soft_votes(given: Ratings, values: FloatArray, names: Names) -> NamedVotes:
     """Each rating as a soft vote for the ends of the scale; corrected ones beyond it count as the end."""

@@ -1,4 +1,4 @@
-"""Ends of the intervals of many Beta distributions, theory [calibrated].
+"""Ends of the intervals of many Beta distributions.
 
 few entries  ->  scipy's quantiles;   many  ->  tables of quantiles, and scipy's where a table does not reach
 """
