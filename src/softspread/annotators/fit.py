@@ -39,9 +39,11 @@ class AnnotatorModel:
     last_rounds: int = 2
     confusion_rounds: int = 3
     # An annotator "does not follow the crowd" if r is below this. .3 missed more of those who vote at random
-    # with the class shares (23 of 100 instead of 15): 80 votes leave r open by about .3.
+    # with the class shares: 80 votes leave r open by about .3.
     flag_below: float = 0.4
-    flag_probability: float = 0.97  # ... with this probability: honest people reached .963 in 5,784 trials
+    # ... with this probability. The highest of 2,784 honest people in the design crowds was .963, of 1,632 in
+    # the judging crowds .888 (docs/measurements-annotators.md).
+    flag_probability: float = 0.97
     check_probability: float = 0.5  # above this one, a look pays: probably so, not enough votes to be sure
     tail: float = 0.05  # the interval holds r with probability 0.9
     consistency: ConsistencyModel = field(default_factory=ConsistencyModel)
